@@ -1,0 +1,1 @@
+"""What every actor shares: reply slot, mailbox, supervision, the event bus."""

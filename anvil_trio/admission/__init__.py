@@ -1,0 +1,1 @@
+"""The front door: how many requests may be inside at once, and whose."""

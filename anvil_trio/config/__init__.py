@@ -1,0 +1,1 @@
+"""Configuration: bytes in, frozen values out. Only `load` opens files."""

@@ -1,0 +1,1 @@
+"""What happened to each request: the record, the ring, the journal."""

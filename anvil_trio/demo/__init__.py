@@ -1,0 +1,1 @@
+"""An embedded, deterministic engine on loopback, for the demo, tests and benchmarks."""

@@ -1,0 +1,1 @@
+"""Wire formats of clients and engines, both ways; incremental, no I/O."""

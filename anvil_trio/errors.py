@@ -1,0 +1,160 @@
+"""Every refusal and failure a caller can be told of: one code, one status, fixed words.
+
+No text here is ever built from input, a URL, a key, a name in the topology or an exception (R012).
+A `Problem` is a value; each dialect renders it in its own shape. `UpstreamFailed` is the exception
+for a reply that broke; it carries a `Problem` and is raised `from None`.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+__all__ = ["Code", "Problem", "UpstreamFailed", "problem", "retry_after_bounded"]
+
+
+class Code(StrEnum):
+    """Our own vocabulary of what went wrong; the `code` of an OpenAI error body."""
+
+    INVALID_REQUEST = "invalid_request"
+    CONTEXT_LENGTH_EXCEEDED = "context_length_exceeded"
+    UNSUPPORTED_MEDIA = "unsupported_media"
+    AUTHENTICATION = "authentication_error"
+    SCOPE_DENIED = "authorization_scope_denied"
+    MODEL_NOT_FOUND = "model_not_found"
+    NOT_FOUND = "not_found"
+    METHOD_NOT_ALLOWED = "method_not_allowed"
+    BODY_TIMEOUT = "body_timeout"
+    PAYLOAD_TOO_LARGE = "payload_too_large"
+    CLIENT_CONCURRENCY_EXHAUSTED = "client_concurrency_exhausted"
+    SERVICE_UNAVAILABLE = "service_unavailable"
+    ADMISSION_TIMEOUT = "admission_timeout"
+    SERVER_BUSY = "server_busy"
+    SHUTTING_DOWN = "shutting_down"
+    TIER_FAILED = "tier_failed"
+    STARTUP_TIMEOUT = "startup_timeout"
+    IDLE_TIMEOUT = "idle_timeout"
+    REQUEST_TIMEOUT = "request_timeout"
+    CONNECT_TIMEOUT = "connect_timeout"
+    UPSTREAM_ERROR = "upstream_error"
+    UPSTREAM_REFUSED = "upstream_refused"
+    UPSTREAM_RATE_LIMITED = "rate_limited"
+    UPSTREAM_OVERLOADED = "overloaded"
+    INTERNAL_ERROR = "internal_error"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One refusal or failure, ready to be rendered by any dialect.
+
+    `type` is OpenAI's family word, `code` ours, `param` a field name of the public API or None.
+    `retry_after_s` is 1..60 or None (no header).
+    """
+
+    status: int
+    code: Code
+    type: str
+    message: str
+    param: str | None = None
+    retry_after_s: int | None = None
+
+
+class UpstreamFailed(Exception):  # noqa: N818 - named by what happened, as trio does
+    """The one attempt on the chosen member broke; nothing is tried again (R009)."""
+
+    def __init__(self, what: Problem) -> None:
+        super().__init__(what.code.value)
+        self.problem = what
+
+
+_TABLE: dict[Code, tuple[int, str, str, int | None]] = {
+    Code.INVALID_REQUEST: (400, "invalid_request_error", "The request is not valid.", None),
+    Code.CONTEXT_LENGTH_EXCEEDED: (
+        400,
+        "invalid_request_error",
+        "The prompt is longer than this model's context.",
+        None,
+    ),
+    Code.UNSUPPORTED_MEDIA: (
+        400,
+        "invalid_request_error",
+        "This model does not take this kind of content.",
+        None,
+    ),
+    Code.AUTHENTICATION: (
+        401,
+        "authentication_error",
+        "A valid credential is required: Authorization: Bearer, or x-api-key.",
+        None,
+    ),
+    Code.SCOPE_DENIED: (403, "permission_error", "This credential may not do this.", None),
+    Code.MODEL_NOT_FOUND: (
+        404,
+        "invalid_request_error",
+        "The model does not exist here; GET /v1/models lists those that do.",
+        None,
+    ),
+    Code.NOT_FOUND: (404, "invalid_request_error", "There is nothing at this path.", None),
+    Code.METHOD_NOT_ALLOWED: (
+        405,
+        "invalid_request_error",
+        "This path does not take this method; see the Allow header.",
+        None,
+    ),
+    Code.BODY_TIMEOUT: (408, "invalid_request_error", "The body did not arrive in time.", None),
+    Code.PAYLOAD_TOO_LARGE: (413, "invalid_request_error", "The body is too large.", None),
+    Code.CLIENT_CONCURRENCY_EXHAUSTED: (
+        429,
+        "rate_limit_error",
+        "This client already has as many requests running as it may.",
+        1,
+    ),
+    Code.SERVICE_UNAVAILABLE: (503, "service_unavailable", "The model is not available now.", 1),
+    Code.ADMISSION_TIMEOUT: (503, "service_unavailable", "No place became free in time.", 1),
+    Code.SERVER_BUSY: (503, "service_unavailable", "The router is at its limit of requests.", 1),
+    Code.SHUTTING_DOWN: (503, "service_unavailable", "The router is shutting down.", 1),
+    Code.TIER_FAILED: (503, "service_unavailable", "The model is not available now.", 1),
+    Code.STARTUP_TIMEOUT: (504, "timeout_error", "The model did not begin to answer in time.", None),
+    Code.IDLE_TIMEOUT: (504, "timeout_error", "The model stopped answering.", None),
+    Code.REQUEST_TIMEOUT: (504, "timeout_error", "The request took too long.", None),
+    Code.CONNECT_TIMEOUT: (504, "timeout_error", "The model could not be reached in time.", None),
+    Code.UPSTREAM_ERROR: (502, "api_error", "The model's answer could not be used.", None),
+    Code.UPSTREAM_REFUSED: (
+        400,
+        "invalid_request_error",
+        "The model's server refused the request.",
+        None,
+    ),
+    Code.UPSTREAM_RATE_LIMITED: (429, "rate_limit_error", "The model takes no more requests.", 1),
+    Code.UPSTREAM_OVERLOADED: (503, "service_unavailable", "The model is overloaded.", 1),
+    Code.INTERNAL_ERROR: (500, "api_error", "The router failed; this request was not answered.", None),
+}
+
+
+def retry_after_bounded(seconds: int | None) -> int:
+    """A `Retry-After` that is always 1..60 seconds; 1 when unknown."""
+    return 1 if seconds is None else min(max(seconds, 1), 60)
+
+
+def problem(
+    code: Code,
+    *,
+    message: str | None = None,
+    param: str | None = None,
+    status: int | None = None,
+    retry_after_s: int | None = None,
+) -> Problem:
+    """The problem that `code` stands for.
+
+    `message` replaces the table's words and must be fixed text too; `status` replaces its status
+    where the operator chose one (`exhaustion_status`) or the upstream's is kept.
+    """
+    table_status, kind, words, retry = _TABLE[code]
+    if retry is not None:
+        retry = retry_after_bounded(retry_after_s)
+    return Problem(
+        status=table_status if status is None else status,
+        code=code,
+        type=kind,
+        message=words if message is None else message,
+        param=param,
+        retry_after_s=retry,
+    )

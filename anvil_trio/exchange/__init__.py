@@ -1,0 +1,1 @@
+"""One request, from admitted bytes to its terminal record."""

@@ -1,0 +1,1 @@
+"""Bytes over sockets, plain or TLS: shared by the server and the upstream side."""

@@ -1,0 +1,1 @@
+"""Who is ready: probes, verdicts and the one owner that publishes them."""

@@ -1,0 +1,1 @@
+"""Hypercorn's protocols on our own connections."""

@@ -1,0 +1,1 @@
+"""The tier actor: cursor, member counters, quiesce state, leases and the waiting line."""

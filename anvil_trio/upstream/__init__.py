@@ -1,0 +1,1 @@
+"""The engine's side: connections, requests, reply streams and their failures."""

@@ -1,0 +1,1 @@
+"""Allow-listed projections for the read-only endpoints."""
