@@ -1,0 +1,153 @@
+"""An embedded engine: OpenAI's chat API over deterministic text, as fast as its slots allow."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, cast
+
+import trio
+
+from anvil_trio.demo.chat import (
+    ChatOrder,
+    Refusal,
+    parse_chat,
+    render_chunk,
+    render_end,
+    render_models,
+    render_refusal,
+    render_reply,
+)
+from anvil_trio.demo.slots import Pace, SlotPool
+
+__all__ = ["Engine", "EngineOptions"]
+
+Message = Mapping[str, object]
+Scope = Mapping[str, object]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+_MAX_BODY_BYTES = 33_554_432
+_CLIENT_GONE = "http.disconnect"
+_NOT_FOUND = Refusal(404, "There is nothing at this path.", "not_found")
+_TOO_LARGE = Refusal(413, "The body is too large.", "payload_too_large")
+
+
+class _Client(Protocol):
+    """What our server tells of the client of one request, as `scope["extensions"]`."""
+
+    gone: bool
+    on_gone: Callable[[], None] | None
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """What one engine serves and how fast it is."""
+
+    model: str = "demo-model"
+    slots: int = 4
+    max_model_len: int = 8_192
+    pace: Pace = field(default_factory=Pace)
+
+
+class Engine:
+    """One model server as an ASGI application.
+
+    `GET /health`, `GET /v1/models` and `POST /v1/chat/completions`, plain and streamed. Equal
+    requests get equal bytes. A client that leaves frees its slot in the step in which the server
+    learns of it.
+    """
+
+    def __init__(self, options: EngineOptions) -> None:
+        self.options = options
+        self.slots = SlotPool(options.slots, options.pace)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request. Anything that is not HTTP is left unanswered."""
+        if scope["type"] != "http":
+            return
+        with trio.CancelScope() as life:
+            _watch(scope, life)
+            match (scope["method"], scope["path"]):
+                case ("GET", "/health"):
+                    await _reply(send, 200, b'{"status":"ok"}')
+                case ("GET", "/v1/models"):
+                    models = render_models(self.options.model, self.options.max_model_len)
+                    await _reply(send, 200, models)
+                case ("POST", "/v1/chat/completions"):
+                    await self._chat(receive, send)
+                case _:
+                    await _refuse(send, _NOT_FOUND)
+
+    async def _chat(self, receive: Receive, send: Send) -> None:
+        body = await _read_body(receive)
+        if body is None:
+            return
+        order = (
+            body
+            if isinstance(body, Refusal)
+            else parse_chat(body, self.options.model, self.options.max_model_len)
+        )
+        if isinstance(order, Refusal):
+            await _refuse(send, order)
+        elif order.is_stream:
+            await self._stream(order, send)
+        else:
+            async with self.slots.slot(order.prompt_tokens) as slot:
+                await slot.written(len(order.reply))
+            await _reply(send, 200, render_reply(order))
+
+    async def _stream(self, order: ChatOrder, send: Send) -> None:
+        """The head goes out at once, each token when it is due; the slot is left before the end."""
+        await _start(send, 200, b"text/event-stream")
+        async with self.slots.slot(order.prompt_tokens) as slot:
+            await _part(send, render_chunk(order, {"role": "assistant", "content": ""}))
+            for written, token in enumerate(order.reply, start=1):
+                await slot.written(written)
+                await _part(send, render_chunk(order, {"content": token}))
+        await _part(send, render_end(order), is_last=True)
+
+
+def _watch(scope: Scope, life: trio.CancelScope) -> None:
+    extensions = cast("Mapping[str, _Client]", scope.get("extensions") or {})
+    client = extensions.get("anvil.client")
+    if client is None:
+        return
+    client.on_gone = life.cancel
+    if client.gone:
+        life.cancel()
+
+
+async def _read_body(receive: Receive) -> bytes | Refusal | None:
+    """The whole body, or why not; None if the client left before its end."""
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == _CLIENT_GONE:
+            return None
+        part = cast("bytes", message.get("body", b""))
+        size += len(part)
+        if size > _MAX_BODY_BYTES:
+            return _TOO_LARGE
+        parts.append(part)
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+async def _start(send: Send, status: int, content_type: bytes, length: int | None = None) -> None:
+    headers = [(b"content-type", content_type)]
+    if length is not None:
+        headers.append((b"content-length", b"%d" % length))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+
+
+async def _part(send: Send, body: bytes, *, is_last: bool = False) -> None:
+    await send({"type": "http.response.body", "body": body, "more_body": not is_last})
+
+
+async def _reply(send: Send, status: int, body: bytes) -> None:
+    await _start(send, status, b"application/json", len(body))
+    await _part(send, body, is_last=True)
+
+
+async def _refuse(send: Send, refusal: Refusal) -> None:
+    await _reply(send, refusal.status, render_refusal(refusal))
