@@ -1,0 +1,74 @@
+"""What one upstream exchange looks like to everyone above it: send once, then receive to the end.
+
+A stream is an object with `receive()`, never an async generator: a deadline may be put round
+`receive()` without losing what was under way, and leaving it early needs no garbage collector.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import httpx
+
+__all__ = ["END", "End", "Head", "Received", "UpstreamStream", "UpstreamTransport"]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A reply's final status and headers, names in lower case; interim heads are left out."""
+
+    status: int
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+    def header(self, name: bytes) -> bytes | None:
+        """The first header of that lower-case name, or None."""
+        for key, value in self.headers:
+            if key == name:
+                return value
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The reply was read to its end, as its own framing says."""
+
+
+END = End()
+
+Received: TypeAlias = Head | bytes | End
+
+
+class UpstreamStream(Protocol):
+    """One reply: a `Head`, then never-empty bytes, then `End`."""
+
+    async def receive(self) -> Received:
+        """The next thing the upstream said; everything one read brought comes at once.
+
+        Its only wait takes nothing, so a cancelled call loses nothing and may be made again.
+        Must not be called after `End` or after it raised. The transport's own streams raise
+        httpx exceptions, those of `client.open_stream` only `errors.UpstreamFailed`.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Give the connection back, or end it at once so that the engine stops its work.
+
+        It is kept only if the reply was read to its `End` and both sides keep the connection.
+        Idempotent, safe in a cancelled scope.
+        """
+        ...
+
+
+class UpstreamTransport(Protocol):
+    """The way to one member."""
+
+    async def send(self, request: httpx.Request, body: bytes) -> UpstreamStream:
+        """Write one request, exactly once, and return as soon as it is written: the dispatch.
+
+        `body` is what travels; `request` gives method, URL and headers. Raises an
+        `httpx.TransportError`; nothing is ever tried again. Cancelled: nothing stays open.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Close the idle connections; those in use end with their streams."""
+        ...
