@@ -43,7 +43,7 @@ Weights = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What the model says to a prompt that contains `when`; then it stops, or goes on at a piece."""
+    """What the model says to a prompt that holds `when`; then it stops, or goes on at a piece."""
 
     when: str
     pieces: Sequence[str]

@@ -12,12 +12,11 @@ import httpx
 import pytest
 import trio
 
-from tests.engines.scripted_model import COUNTING, GREETING
-
 pytest.importorskip("xllamacpp", reason="needs the engines dependency group", exc_type=ImportError)
 pytest.importorskip("gguf", reason="needs the engines dependency group")
 
 from tests.engines.gguf_file import write_model
+from tests.engines.scripted_model import COUNTING, GREETING
 
 pytestmark = pytest.mark.engine
 
