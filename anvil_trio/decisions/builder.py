@@ -1,0 +1,232 @@
+"""What the exchange learns of one request along the way, until it becomes a record."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from anvil_trio.config.model import Tier
+from anvil_trio.decisions.record import (
+    UNKNOWN_MODEL_ROUTE,
+    UNPARSED_ROUTE,
+    Attempt,
+    DecisionRecord,
+)
+from anvil_trio.decisions.words import (
+    AttemptOutcome,
+    AttemptReason,
+    Ending,
+    RequestKind,
+    Selection,
+    TokenSource,
+    WorkloadOutcome,
+)
+from anvil_trio.dialects.ir import FinishReason, OutputLimit, Usage
+from anvil_trio.names import (
+    Alias,
+    ClientId,
+    MemberId,
+    RequestId,
+    is_correlation_token,
+    is_identifier,
+)
+
+__all__ = ["CallerIds", "RecordBuilder"]
+
+_NO_LIMIT = OutputLimit()
+_NOTHING_REPORTED = Usage()
+_MOST_NAMES = 32
+_OTHER_NAMES = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class CallerIds:
+    """The ids a caller sent for correlation; the record keeps those that are safe tokens."""
+
+    request_id: str | None = None
+    session_id: str | None = None
+    workbench_run_id: str | None = None
+    task_id: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class RecordBuilder:
+    """One request's record in the making. `finish` gives it, exactly once.
+
+    The exchange sets the plain attributes as it learns of them; what is never set is recorded as
+    unknown. `*_at` are moments of trio's clock, `created_unix` is the wall clock's.
+    """
+
+    gateway_request_id: RequestId
+    started_at: float
+    created_unix: float
+    kind: RequestKind = RequestKind.CHAT
+    client_id: ClientId | None = None
+    caller: CallerIds = CallerIds()
+    config_sha256: str | None = None
+    router_version: str | None = None
+
+    request_bytes: int = 0
+    response_bytes: int = 0
+    prompt_tokens_estimate: int | None = None
+    completion_tokens_estimate: int | None = None
+    output_limit: OutputLimit = _NO_LIMIT
+    dropped_fields: tuple[str, ...] = ()
+    usage: Usage = _NOTHING_REPORTED
+    finish_reason: FinishReason | None = None
+    is_finish_reason_missing: bool = False
+
+    asked_at: float | None = None  # the tier was asked for a member
+    attempted_at: float | None = None  # the connection to the member began
+    first_content_at: float | None = None  # the first text, reasoning or tool argument went out
+    upstream_ended_at: float | None = None  # the engine's reply was read or given up
+
+    _route: str = field(default=UNPARSED_ROUTE, init=False)
+    _tier: Tier | None = field(default=None, init=False)
+    _member_id: MemberId | None = field(default=None, init=False)
+    _admitted_at: float | None = field(default=None, init=False)
+    _is_finished: bool = field(default=False, init=False)
+
+    def routed(self, alias: Alias, tier: Tier) -> None:
+        """The caller's model is configured: this alias, this tier (R001)."""
+        self._route = alias
+        self._tier = tier
+
+    def unknown_model(self) -> None:
+        """The caller's model is not configured; its text is not kept."""
+        self._route = UNKNOWN_MODEL_ROUTE
+
+    def selected(self, member_id: MemberId, now: float) -> None:
+        """The tier has reserved this member: from here on there is exactly one attempt (R009)."""
+        self._member_id = member_id
+        self._admitted_at = now
+
+    def finish(self, ending: Ending, *, now: float, unix_ts: float) -> DecisionRecord:
+        """The one record of this request. A second call is a bug."""
+        assert not self._is_finished, "one record per request"
+        self._is_finished = True
+        prompt, prompt_source = _tokens(self.usage.prompt_tokens, self.prompt_tokens_estimate)
+        completion, completion_source = _tokens(
+            self.usage.completion_tokens, self.completion_tokens_estimate
+        )
+        attempt = self._attempt(ending, prompt, completion)
+        member_id, selection = self._pair(ending)
+        return DecisionRecord(
+            kind=self.kind,
+            route=self._route,
+            unix_ts=round(unix_ts, 3),
+            workload_created_at=round(self.created_unix, 3),
+            workload_updated_at=round(unix_ts, 3),
+            workload_outcome=ending.workload_outcome,
+            gateway_request_id=self.gateway_request_id,
+            latency_ms=_whole_ms(now - self.started_at),
+            attempts=() if attempt is None else (attempt,),
+            requested_tier=None if self._tier is None else self._tier.id,
+            served_tier=attempt.tier_id if attempt is not None and attempt.succeeded else None,
+            replica_member_id=member_id,
+            replica_selection=selection,
+            request_id=_safe_token(self.caller.request_id),
+            session_id=_safe_token(self.caller.session_id),
+            workbench_run_id=_safe_token(self.caller.workbench_run_id),
+            task_id=_safe_token(self.caller.task_id),
+            client_id=self.client_id,
+            request_bytes=self.request_bytes,
+            response_bytes=self.response_bytes,
+            # Nobody waits for a probe: asking the tier reads its newest readiness (R007).
+            readiness_check_ms=None if self.asked_at is None else 0,
+            admission_wait_ms=_span_ms(self.asked_at, self._admitted_at, now),
+            upstream_duration_ms=_span_ms(self.attempted_at, self.upstream_ended_at, now),
+            time_to_first_content_ms=self._first_content_ms(),
+            finish_reason=self.finish_reason,
+            finish_reason_missing=self.is_finish_reason_missing,
+            total_prompt_tokens=prompt,
+            total_completion_tokens=completion,
+            prompt_tokens_source=prompt_source,
+            completion_tokens_source=completion_source,
+            cache_read_input_tokens=self.usage.cached_tokens,
+            output_limit_requested=self.output_limit.requested,
+            output_limit_applied=self.output_limit.applied,
+            output_limit_clamped=self.output_limit.is_clamped,
+            dropped_fields=_safe_names(self.dropped_fields),
+            config_sha256=self.config_sha256,
+            router_version=self.router_version,
+        )
+
+    def _attempt(
+        self, ending: Ending, prompt_tokens: int | None, completion_tokens: int | None
+    ) -> Attempt | None:
+        """The attempt on the chosen member, or the gate that a direct tier's request did not pass.
+
+        A replica tier records no attempt before a member was chosen (T011).
+        """
+        tier = self._tier
+        if tier is None:
+            return None
+        if self._member_id is None:
+            if tier.is_replica or ending.refusal is None:
+                return None
+            return Attempt(
+                tier_id=tier.id,
+                succeeded=False,
+                reason=ending.refusal,
+                outcome=AttemptOutcome.SKIPPED,
+            )
+        reason = ending.attempt
+        is_served = reason is AttemptReason.SERVED
+        if is_served and self.output_limit.is_clamped:
+            reason = AttemptReason.SERVED_OUTPUT_CLAMPED
+        return Attempt(
+            tier_id=tier.id,
+            succeeded=is_served,
+            reason=reason,
+            outcome=AttemptOutcome.SERVED if is_served else AttemptOutcome.ERROR,
+            prompt_tokens=prompt_tokens,
+            completion_tokens=completion_tokens,
+        )
+
+    def _pair(self, ending: Ending) -> tuple[MemberId | None, Selection | None]:
+        """Which member, and how it was chosen; nothing for a direct tier (T011)."""
+        tier = self._tier
+        if tier is None or not tier.is_replica:
+            return None, None
+        if self._member_id is not None:
+            is_declared = self._member_id in tier.member_ids
+            return (self._member_id, Selection.IDENTITY_PASSED) if is_declared else (None, None)
+        if self.asked_at is not None:
+            return None, Selection.NOT_ADMITTED
+        if ending.workload_outcome is WorkloadOutcome.REJECTED:
+            return None, Selection.REQUEST_REJECTED
+        return None, None
+
+    def _first_content_ms(self) -> int | None:
+        """From the request's start, as its caller felt it."""
+        if self.first_content_at is None:
+            return None
+        return _whole_ms(self.first_content_at - self.started_at)
+
+
+def _whole_ms(seconds: float) -> int:
+    return max(round(seconds * 1000), 0)
+
+
+def _span_ms(began_at: float | None, ended_at: float | None, now: float) -> int | None:
+    """How long something took, up to now if it never ended; None if it never began."""
+    if began_at is None:
+        return None
+    return _whole_ms((now if ended_at is None else ended_at) - began_at)
+
+
+def _tokens(reported: int | None, estimate: int | None) -> tuple[int | None, TokenSource]:
+    if reported is not None:
+        return reported, TokenSource.UPSTREAM
+    if estimate is not None:
+        return estimate, TokenSource.ESTIMATED
+    return None, TokenSource.UNKNOWN
+
+
+def _safe_token(text: str | None) -> str | None:
+    return text if text is not None and is_correlation_token(text) else None
+
+
+def _safe_names(names: Iterable[str]) -> tuple[str, ...]:
+    """At most 32 field names, each an identifier; one fixed word stands for all others."""
+    safe = sorted({name for name in names if is_identifier(name)})[:_MOST_NAMES]
+    return (*safe, _OTHER_NAMES) if len(safe) < len(set(names)) else tuple(safe)
