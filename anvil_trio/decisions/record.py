@@ -31,6 +31,9 @@ UNKNOWN_MODEL_ROUTE = "unknown_model"
 UNPARSED_ROUTE = "unparsed"
 """The route of a request that ended before its model was known."""
 
+_SELECTIONS = {word.value: word for word in Selection}
+_ENCODER = msgspec.json.Encoder(order="sorted")
+
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """What came of the one member that was asked, or the gate that stood before it."""
@@ -122,10 +125,6 @@ def render_line(record: DecisionRecord) -> bytes:
         if value is not None:
             line[key] = value
     return _ENCODER.encode(line) + b"\n"
-
-
-_SELECTIONS = {word.value: word for word in Selection}
-_ENCODER = msgspec.json.Encoder(order="sorted")
 
 
 def _always_shown(record: DecisionRecord) -> dict[str, object]:
