@@ -1,0 +1,118 @@
+"""What may be shown of a tier's counters: all of them, exact and consistent, or none.
+
+A count that cannot be trusted is null. Zero load is a claim, and is made only by a snapshot that
+adds up (T005.1).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from anvil_trio.config.model import Tier
+from anvil_trio.facts import MemberSnapshot, TierPhase, TierSnapshot
+from anvil_trio.names import MemberId, TierId
+
+__all__ = ["ShownAdmission", "Snapshots", "project_admission", "show_admission"]
+
+Snapshots = Mapping[TierId, TierSnapshot | None]
+"""What each tier's actor answered; None or no entry where it did not."""
+
+_MOST = 2**53 - 1
+"""The largest integer that every JSON reader keeps exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAdmission:
+    """A tier's counters, or Nones. `state` may be `failed` with nothing else known."""
+
+    state: str | None = None
+    active: int | None = None
+    waiting: int | None = None
+    is_draining: bool | None = None
+    member_active: Mapping[MemberId, int] | None = None
+
+
+def show_admission(tier: Tier, snapshot: object) -> ShownAdmission:
+    """The counters of a whole and consistent snapshot of this very tier, else nothing known."""
+    if type(snapshot) is not TierSnapshot or snapshot.tier_id != tier.id:
+        return ShownAdmission()
+    if snapshot.phase is TierPhase.FAILED:
+        return ShownAdmission(state=TierPhase.FAILED.value)
+    if not _is_consistent(tier, snapshot):
+        return ShownAdmission()
+    return ShownAdmission(
+        state=snapshot.phase.value,
+        active=snapshot.active,
+        waiting=snapshot.waiting,
+        is_draining=snapshot.is_draining,
+        member_active={member.member_id: member.active for member in snapshot.members},
+    )
+
+
+def project_admission(tier: Tier, snapshot: object) -> dict[str, JsonValue]:
+    """A row's `admission` block; a direct tier's has no member fields."""
+    shown = show_admission(tier, snapshot)
+    block: dict[str, JsonValue] = {
+        "status": "unavailable" if shown.active is None else "available",
+        "state": shown.state,
+        "active_requests": shown.active,
+        "waiting_requests": shown.waiting,
+        "draining": shown.is_draining,
+    }
+    if tier.is_replica:
+        counts = shown.member_active
+        block["member_active_requests"] = (
+            None if counts is None else {member: counts[member] for member in tier.member_ids}
+        )
+    return block
+
+
+def _is_consistent(tier: Tier, snapshot: TierSnapshot) -> bool:
+    return (
+        _is(TierPhase, snapshot.phase)
+        and _has_its_members(tier, snapshot)
+        and _adds_up(snapshot)
+        and _drains_quiesced(snapshot)
+    )
+
+
+def _has_its_members(tier: Tier, snapshot: TierSnapshot) -> bool:
+    """Exactly the configured members, each once, whole."""
+    members = snapshot.members
+    if not (_is(tuple, members) and all(_is(MemberSnapshot, member) for member in members)):
+        return False
+    ids = [member.member_id for member in members]
+    return len(ids) == len(tier.member_ids) and all(known in ids for known in tier.member_ids)
+
+
+def _adds_up(snapshot: TierSnapshot) -> bool:
+    """Every count is an exact integer in range, and the members' sum is the tier's."""
+    counts = [member.active for member in snapshot.members]
+    if not all(map(_is_count, (snapshot.active, snapshot.waiting, *counts))):
+        return False
+    return sum(counts) == snapshot.active
+
+
+def _drains_quiesced(snapshot: TierSnapshot) -> bool:
+    """Every statement is a statement, and only what takes no new work can be draining."""
+    members = snapshot.members
+    statements = [snapshot.is_draining]
+    for member in members:
+        statements += [member.is_draining, member.is_quiesced]
+    if not all(_is(bool, statement) for statement in statements):
+        return False
+    if snapshot.phase is TierPhase.QUIESCED:
+        return True
+    return not snapshot.is_draining and all(
+        member.is_quiesced or not member.is_draining for member in members
+    )
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value <= _MOST
+
+
+def _is(kind: type, value: object) -> bool:
+    """Exactly of this kind: True is no count, and a look-alike is no snapshot."""
+    return type(value) is kind
