@@ -1,0 +1,58 @@
+"""Bytes to a TOML tree: bounded, decoded once, with the digest of exactly those bytes (R004)."""
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from anvil_trio.config.problems import ConfigError, ConfigProblem, ProblemCode
+
+__all__ = ["MAX_CONFIG_BYTES", "Document", "parse_document"]
+
+MAX_CONFIG_BYTES = 1_048_576
+"""A configuration is never larger; readers take one byte more, to see that there is one."""
+
+_TOML_POSITION = re.compile(r"\(at line ([0-9]+), column ([0-9]+)\)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One file as it was read. The tree is what tomllib made of it, nothing is checked yet."""
+
+    source: bytes = field(repr=False)
+    sha256: str
+    tree: Mapping[str, object] = field(repr=False)
+
+
+def parse_document(data: bytes) -> Document:
+    """Decode `data` once, as UTF-8 and then as TOML.
+
+    Raises ConfigError with one problem of the whole file: too large, not UTF-8, or not TOML. Only
+    the line and column of a syntax fault are told, because tomllib's own words may quote the file.
+    """
+    if len(data) > MAX_CONFIG_BYTES:
+        raise _whole_file(ProblemCode.TOO_LARGE, f"the file is above {MAX_CONFIG_BYTES} bytes")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise _whole_file(ProblemCode.NOT_UTF8, "the file is not UTF-8") from None
+    try:
+        tree: Mapping[str, object] = tomllib.loads(text)
+    except RecursionError:
+        raise _whole_file(ProblemCode.NOT_TOML, "the file is nested too deeply") from None
+    except ValueError as error:  # also what int() says of a number of 5000 digits
+        raise _whole_file(ProblemCode.NOT_TOML, _syntax_message(str(error))) from None
+    return Document(source=data, sha256=hashlib.sha256(data).hexdigest(), tree=tree)
+
+
+def _syntax_message(words: str) -> str:
+    position = _TOML_POSITION.search(words)
+    if position is None:
+        return "the file is not valid TOML"
+    line, column = position.groups()
+    return f"the file is not valid TOML at line {line}, column {column}"
+
+
+def _whole_file(code: ProblemCode, message: str) -> ConfigError:
+    return ConfigError([ConfigProblem("", code, message)])

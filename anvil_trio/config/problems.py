@@ -1,0 +1,69 @@
+"""What is wrong with a configuration: fixed words about a key path, never a value.
+
+A key path is written as TOML would reach the place: `router.tiers[0].replicas[1].id`. Rows are
+named by their index, because an id is a value. A key that is no plain word is not shown either.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+__all__ = ["ConfigError", "ConfigProblem", "ProblemCode", "key_path"]
+
+_PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_DIGITS = re.compile(r"([0-9]+)")
+
+
+class ProblemCode(StrEnum):
+    """The kinds of fault a configuration can have."""
+
+    TOO_LARGE = "config_too_large"
+    UNREADABLE = "config_unreadable"
+    NOT_UTF8 = "config_not_utf8"
+    NOT_TOML = "config_not_toml"
+    REQUIRED = "required"
+    UNKNOWN_KEY = "unknown_key"
+    INVALID = "invalid"
+    CONFLICT = "conflict"
+    DUPLICATE = "duplicate"
+    UNKNOWN_REFERENCE = "unknown_reference"
+    NOT_AVAILABLE_YET = "not_available_yet"
+    SECRET_UNRESOLVED = "secret_unresolved"  # noqa: S105 - the name of a fault
+    FILE_UNREADABLE = "file_unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigProblem:
+    """One fault. `path` is empty where the file as a whole is meant."""
+
+    path: str
+    code: ProblemCode
+    message: str
+
+    @property
+    def line(self) -> str:
+        """The fault in one line: the key path and the rule it breaks."""
+        if self.code is ProblemCode.NOT_AVAILABLE_YET:
+            return f"{self.code.value}: {self.path}"
+        return f"{self.path}: {self.message}" if self.path else self.message
+
+
+class ConfigError(ValueError):
+    """All that is wrong with one configuration, each fault once, in the order of the key paths."""
+
+    def __init__(self, problems: Iterable[ConfigProblem]) -> None:
+        self.problems = tuple(sorted(set(problems), key=_place))
+        super().__init__("\n".join(problem.line for problem in self.problems))
+
+
+def key_path(table: str, key: str) -> str:
+    """The path of one key of the table at `table`; the key is shown only if it is a plain word."""
+    name = key if _PLAIN_KEY.fullmatch(key) else "(quoted key)"
+    return f"{table}.{name}" if table else name
+
+
+def _place(problem: ConfigProblem) -> tuple[list[str | int], str]:
+    # Numbers compare as numbers, so that row 10 follows row 9.
+    parts = _DIGITS.split(problem.path)
+    return [int(part) if at % 2 else part for at, part in enumerate(parts)], problem.line
