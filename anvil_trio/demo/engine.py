@@ -1,6 +1,6 @@
 """An embedded engine: OpenAI's chat API over deterministic text, as fast as its slots allow."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, cast
 
@@ -17,13 +17,9 @@ from anvil_trio.demo.chat import (
     render_reply,
 )
 from anvil_trio.demo.slots import Pace, SlotPool
+from anvil_trio.web.asgi_types import Receive, Scope, Send
 
 __all__ = ["Engine", "EngineOptions"]
-
-Message = Mapping[str, object]
-Scope = Mapping[str, object]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
 
 _MAX_BODY_BYTES = 33_554_432
 _CLIENT_GONE = "http.disconnect"

@@ -1,0 +1,77 @@
+"""Servers as child processes, so that their CPU can be told from the load generator's."""
+
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+__all__ = ["Child", "cpu_seconds"]
+
+_START_S = 30.0
+_STOP_S = 10.0
+_READY = "listening on "
+
+
+class Child:
+    """`anvil-serving ARGUMENTS` as a child; entered once it listens, ended when the block is left.
+
+    `url` is what it printed after `listening on`.
+    """
+
+    def __init__(self, arguments: Sequence[str], env: Mapping[str, str] | None = None) -> None:
+        self._command = [sys.executable, "-m", "anvil_trio", *arguments]
+        self._env = {**os.environ, **(env or {})}
+        self.url = ""
+
+    def __enter__(self) -> Self:
+        self._process = subprocess.Popen(self._command, env=self._env, stdout=subprocess.PIPE)
+        try:
+            self.url = self._announced()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._end()
+
+    @property
+    def pid(self) -> int:
+        """The child's process id."""
+        return self._process.pid
+
+    def _announced(self) -> str:
+        stdout = self._process.stdout
+        assert stdout is not None, "stdout is a pipe"
+        if not select.select([stdout], [], [], _START_S)[0]:
+            raise TimeoutError("a server said nothing within its time to start")
+        line = stdout.readline().decode().strip()
+        if not line.startswith(_READY):
+            raise RuntimeError("a server ended before it listened")
+        return line.removeprefix(_READY)
+
+    def _end(self) -> None:
+        self._process.terminate()
+        try:
+            self._process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+
+def cpu_seconds(pid: int) -> float:
+    """User and system time of all threads of one process, from /proc: nanoseconds, not ticks."""
+    tasks = Path(f"/proc/{pid}/task")
+    spent = [int((task / "schedstat").read_text().split()[0]) for task in tasks.iterdir()]
+    return sum(spent) / 1e9

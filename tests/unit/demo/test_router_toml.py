@@ -1,0 +1,59 @@
+"""The demo's configuration."""
+
+import tomllib
+
+import pytest
+
+from anvil_trio.demo.router_toml import member_ids, render_router_toml
+
+
+def rendered(urls, **changes):
+    """The tree of a rendered configuration."""
+    options = {"model": "m", "context_limit": 100, **changes}
+    return tomllib.loads(render_router_toml({"demo": urls}, **options))
+
+
+def test_two_engines_make_a_replica_tier():
+    """Members a and b, in the order of the URLs, behind one alias."""
+    tree = rendered(["http://127.0.0.1:1", "http://127.0.0.1:2"])
+    (tier,) = tree["router"]["tiers"]
+    assert [(each["id"], each["base_url"]) for each in tier["replicas"]] == [
+        ("a", "http://127.0.0.1:1"),
+        ("b", "http://127.0.0.1:2"),
+    ]
+    assert "base_url" not in tier
+    assert tree["router"]["model_routes"] == {"demo": "demo"}
+
+
+def test_one_engine_makes_a_direct_tier():
+    """A single URL stands at the tier itself, with no replica keys."""
+    (tier,) = rendered(["http://127.0.0.1:1"])["router"]["tiers"]
+    assert tier["base_url"] == "http://127.0.0.1:1"
+    assert not {"replicas", "replica_identity"} & set(tier)
+
+
+def test_each_alias_has_a_tier_of_its_own():
+    """Two routes make two tiers of the same name as their alias."""
+    routes = {"one": ["http://127.0.0.1:1"], "two": ["http://127.0.0.1:1", "http://127.0.0.1:2"]}
+    tree = tomllib.loads(render_router_toml(routes, model="m", context_limit=100))
+    assert tree["router"]["model_routes"] == {"one": "one", "two": "two"}
+    assert [tier["id"] for tier in tree["router"]["tiers"]] == ["one", "two"]
+
+
+def test_the_decision_log_is_named_only_if_there_is_one():
+    """Without a path there is no key."""
+    assert rendered(["http://127.0.0.1:1"], log_path="log")["server"]["decision_log_path"] == "log"
+    assert "decision_log_path" not in rendered(["http://127.0.0.1:1"])["server"]
+
+
+def test_there_are_names_for_sixteen_members():
+    """As many as a replica tier may have."""
+    assert "".join(member_ids(16)) == "abcdefghijklmnop"
+
+
+@pytest.mark.parametrize(
+    "text", ['quo"te', "back\\slash", "new\nline", "\x7f", "\x00", "é日\U0001f600"]
+)
+def test_any_text_is_written_as_one_string(text):
+    """No value can end its string and add a key of its own."""
+    assert rendered(["http://127.0.0.1:1"], model=text)["router"]["tiers"][0]["model"] == text
