@@ -16,6 +16,7 @@ from typing import TypeAlias
 import httpx
 import trio
 
+from anvil_trio.upstream.response import response_of
 from anvil_trio.upstream.stream import END, End, Head, Received
 
 __all__ = [
@@ -154,26 +155,6 @@ class FakeCall:
                 await trio.sleep(self._close_takes_s)
 
 
-class _Body(httpx.AsyncByteStream):
-    """A call's body as httpx reads it; an iterator, not a generator."""
-
-    def __init__(self, call: FakeCall) -> None:
-        self._call = call
-
-    def __aiter__(self) -> "_Body":
-        return self
-
-    async def __anext__(self) -> bytes:
-        item = await self._call.receive()
-        if isinstance(item, End):
-            raise StopAsyncIteration
-        assert isinstance(item, bytes), "a second head"
-        return item
-
-    async def aclose(self) -> None:
-        await self._call.aclose()
-
-
 async def _write(dial: Dial) -> None:
     if dial is Dial.WRITE_STALLS:
         await trio.sleep_forever()
@@ -264,14 +245,7 @@ class FakeUpstream(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """The same for an `AsyncClient`: returns with the head."""
-        call = await self.send(request, await request.aread())
-        try:
-            head = await call.receive()
-        except BaseException:
-            await call.aclose()
-            raise
-        assert isinstance(head, Head), "a reply without a head"
-        return httpx.Response(head.status, headers=list(head.headers), stream=_Body(call))
+        return await response_of(await self.send(request, await request.aread()))
 
     async def aclose(self) -> None:
         """Nothing idle is kept."""

@@ -1,0 +1,160 @@
+"""One request to one member: `open_stream` for chat, `open_probe_client` for everything small.
+
+This is where an upstream's faults become `UpstreamFailed` with a fixed problem, and where a coded
+body becomes plain bytes. There is no other clock here than the one deadline of the dispatch.
+"""
+
+from dataclasses import dataclass, field
+from types import TracebackType
+
+import httpx
+import trio
+
+from anvil_trio.errors import Code, UpstreamFailed, problem
+from anvil_trio.names import MemberId
+from anvil_trio.upstream.decoding import BodyDecoder, decoder_for
+from anvil_trio.upstream.failures import upstream_failed
+from anvil_trio.upstream.response import response_of
+from anvil_trio.upstream.stream import End, Head, Received, UpstreamStream, UpstreamTransport
+
+__all__ = ["Opening", "Upstream", "open_probe_client", "open_stream"]
+
+_CLOSE_S = 1.0
+_PROBE_HEADERS = {
+    "accept": "application/json",
+    "accept-encoding": "identity",
+    "user-agent": "anvil-trio",
+}
+_NO_STREAM = httpx.ByteStream(b"")  # the body travels beside the request
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """The way to one member of one tier, as requests of one kind use it.
+
+    `connect_timeout_s` bounds connecting, TLS and writing the request, never a read (CONTRACT 7).
+    `max_reply_bytes` is the most that a reply which is read whole may have.
+    """
+
+    member_id: MemberId
+    url: httpx.URL = field(repr=False)
+    transport: UpstreamTransport = field(repr=False)
+    key: str | None = field(repr=False)
+    connect_timeout_s: float
+    max_reply_bytes: int
+
+
+class _Plain:
+    """A reply with its content coding removed; otherwise the stream it wraps."""
+
+    __slots__ = ("_decoder", "_stream")
+
+    def __init__(self, stream: UpstreamStream) -> None:
+        self._stream = stream
+        self._decoder: BodyDecoder | None = None
+
+    async def receive(self) -> Received:
+        if self._decoder is not None:
+            return await self._receive_decoded(self._decoder)
+        item = await self._stream.receive()
+        if isinstance(item, Head):
+            item, self._decoder = decoder_for(item)
+        return item
+
+    async def _receive_decoded(self, decoder: BodyDecoder) -> Received:
+        while not (piece := decoder.take()):
+            item = await self._stream.receive()
+            if isinstance(item, End):
+                decoder.finish()
+                return item
+            assert isinstance(item, bytes), "a second head"
+            decoder.feed(item)
+        return piece
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+class _Guarded(_Plain):
+    """The same, raising `UpstreamFailed` where httpx would name the fault."""
+
+    __slots__ = ()
+
+    async def receive(self) -> Received:
+        try:
+            return await super().receive()
+        except httpx.HTTPError as error:
+            raise upstream_failed(error) from None
+
+
+class Opening:
+    """One attempt on one member: `async with open_stream(...) as stream`.
+
+    Entering returns at the dispatch. Leaving, however, closes the stream: bounded, also when
+    cancelled, and the engine sees it at once unless the reply was read to its end.
+    """
+
+    __slots__ = ("_body", "_headers", "_stream", "_upstream")
+
+    def __init__(self, upstream: Upstream, body: bytes, headers: list[tuple[bytes, bytes]]) -> None:
+        self._upstream, self._body, self._headers = upstream, body, headers
+        self._stream: UpstreamStream | None = None
+
+    async def __aenter__(self) -> UpstreamStream:
+        """Write the request. Raises UpstreamFailed; cancelled or failed, nothing stays open."""
+        upstream = self._upstream
+        request = httpx.Request("POST", upstream.url, headers=self._headers, stream=_NO_STREAM)
+        with trio.move_on_after(upstream.connect_timeout_s):
+            try:
+                self._stream = _Guarded(await upstream.transport.send(request, self._body))
+            except httpx.HTTPError as error:
+                raise upstream_failed(error) from None
+        if self._stream is None:
+            raise UpstreamFailed(problem(Code.CONNECT_TIMEOUT))
+        return self._stream
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the stream within a second, whatever else happens."""
+        if self._stream is not None:
+            with trio.move_on_after(_CLOSE_S, shield=True):
+                await self._stream.aclose()
+
+
+def open_stream(upstream: Upstream, body: bytes, headers: list[tuple[bytes, bytes]]) -> Opening:
+    """One chat request, attempted exactly once on exactly this member (R009).
+
+    `receive()` of the stream gives the head first, then plain bytes, and raises only
+    `UpstreamFailed`; when it raised, or gave `End`, there is nothing more to receive.
+    """
+    return Opening(upstream, body, headers)
+
+
+class _ProbeTransport(httpx.AsyncBaseTransport):
+    """A member's transport under an `AsyncClient` that must not own it."""
+
+    def __init__(self, transport: UpstreamTransport) -> None:
+        self._transport = transport
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        stream = await self._transport.send(request, await request.aread())
+        return await response_of(_Plain(stream))
+
+
+def open_probe_client(transport: UpstreamTransport) -> httpx.AsyncClient:
+    """An `AsyncClient` over a member's own connections: no redirects, no proxy, no environment.
+
+    It has no timeouts of its own: its user's cancel scope is the one clock. Closing it leaves
+    `transport` open.
+    """
+    return httpx.AsyncClient(
+        transport=_ProbeTransport(transport),
+        headers=_PROBE_HEADERS,
+        timeout=None,  # noqa: S113 - two clocks would be one too many
+        follow_redirects=False,
+        trust_env=False,
+    )

@@ -1,0 +1,161 @@
+"""HTTP/1.1 as a client speaks it, without a socket: requests to bytes, bytes to replies.
+
+llhttp does the parsing (through httptools) with none of its leniencies. What it leaves to its user
+is decided here: interim heads are passed over, a size bounds whatever is not body, only `chunked`
+is understood as a transfer coding, and a connection that said more than one reply is not kept.
+"""
+
+import httptools
+import httpx
+
+from anvil_trio.upstream.stream import END, Head, Received
+
+__all__ = ["MAX_HEAD_BYTES", "ReplyParser", "render_request"]
+
+MAX_HEAD_BYTES = 65_536
+
+_OURS = frozenset({b"host", b"content-length", b"transfer-encoding"})
+_FIRST_INTERIM, _SWITCHING, _FIRST_FINAL = 100, 101, 200
+_WITHOUT_BODY = frozenset({204, 304})
+_MALFORMED = "The reply is not HTTP/1.1."
+_TOO_LONG = "The reply's head is too long."
+_CUT = "The connection ended before the reply did."
+
+
+def render_request(request: httpx.Request, host: bytes, body: bytes) -> bytes:
+    """The bytes of one request; `host` and the framing are ours, whatever its headers say.
+
+    Raises httpx.LocalProtocolError for a header that would break out of its line, and for the two
+    methods whose replies are framed differently.
+    """
+    method = request.method
+    if method in {"HEAD", "CONNECT"}:
+        raise httpx.LocalProtocolError("This method is not spoken here.")
+    lines = [b"%s %s HTTP/1.1" % (method.encode(), request.url.raw_path), b"host: " + host]
+    lines += [
+        b"%s: %s" % (name, value)
+        for name, value in request.headers.raw
+        if name.lower() not in _OURS
+    ]
+    if body or method != "GET":
+        lines.append(b"content-length: %d" % len(body))
+    head = b"\r\n".join(lines)
+    breaks = len(lines) - 1
+    if head.count(b"\n") != breaks or head.count(b"\r") != breaks:
+        raise httpx.LocalProtocolError("A header value has a line break.")
+    return b"%s\r\n\r\n%s" % (head, body)
+
+
+class ReplyParser:
+    """The replies of one connection, one after another.
+
+    `feed` what one read brought, then `take` until it gives None: a `Head`, all the body bytes of
+    that read as one, at last `End`. What came before a fault is taken before the fault is raised.
+    The methods named `on_*` are llhttp's to call.
+    """
+
+    def __init__(self) -> None:
+        self._parser = httptools.HttpResponseParser(self)
+        self.begin()
+
+    def begin(self) -> None:
+        """A request was written: the next bytes begin its reply."""
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._head: Head | None = None
+        self._parts: list[bytes] = []
+        self._overhead = 0  # bytes read since the last that were body
+        self._fault: str | None = None
+        self._is_head_done = self._is_complete = False
+        self._is_until_close = self._is_reusable = False
+
+    @property
+    def is_reusable(self) -> bool:
+        """Whether the reply is whole, nothing followed it, and the server keeps the connection."""
+        return self._is_complete and self._is_reusable
+
+    def take(self) -> Received | None:
+        """The next thing that is known, or None while more must be fed.
+
+        Raises httpx.RemoteProtocolError once all that came before the fault was taken.
+        """
+        if self._head is not None:
+            head, self._head = self._head, None
+            return head
+        if parts := self._parts:
+            self._parts = []
+            return parts[0] if len(parts) == 1 else b"".join(parts)
+        if self._is_complete:
+            return END
+        if self._fault is not None:
+            raise httpx.RemoteProtocolError(self._fault)
+        return None
+
+    def feed(self, data: bytes) -> None:
+        """Take the bytes of one read."""
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            self._is_reusable = False
+            self._fault = self._fault or _MALFORMED
+            return
+        if self._head is not None and self._overhead + len(data) > MAX_HEAD_BYTES:
+            self._check_head(self._head)
+        if self._parts or self._is_complete:
+            self._overhead = 0
+        else:
+            self._overhead += len(data)
+            if self._overhead > MAX_HEAD_BYTES:
+                self._fault = self._fault or _TOO_LONG
+
+    def feed_eof(self) -> None:
+        """The connection has ended."""
+        self._is_reusable = False
+        if self._is_until_close:
+            self._is_complete = True
+        self._fault = self._fault or _CUT
+
+    def _check_head(self, head: Head) -> None:
+        if sum(len(name) + len(value) + 4 for name, value in head.headers) > MAX_HEAD_BYTES:
+            self._head, self._fault = None, _TOO_LONG
+
+    def on_message_begin(self) -> None:
+        """More than one reply: llhttp is told to stop."""
+        if self._is_complete:
+            self._is_reusable = False
+            raise httpx.RemoteProtocolError(_MALFORMED)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """One header, or one trailer, which nobody reads."""
+        if not self._is_head_done:
+            self._headers.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        """A head is whole: an interim one is passed over."""
+        status = self._parser.get_status_code()
+        headers, self._headers = self._headers, []
+        codings = [value.lower() for name, value in headers if name == b"transfer-encoding"]
+        if (
+            self._parser.get_http_version() not in {"1.1", "1.0"}
+            or codings not in ([], [b"chunked"])
+            or status < _FIRST_INTERIM
+            or status == _SWITCHING
+        ):
+            raise httpx.RemoteProtocolError(_MALFORMED)
+        if status >= _FIRST_FINAL:
+            self._is_head_done = True
+            self._head = Head(status, tuple(headers))
+            self._is_until_close = not (
+                codings
+                or status in _WITHOUT_BODY
+                or any(name == b"content-length" for name, _ in headers)
+            )
+
+    def on_body(self, data: bytes) -> None:
+        """Bytes of the body, framing removed."""
+        self._parts.append(data)
+
+    def on_message_complete(self) -> None:
+        """The reply is whole. Only here does llhttp still know whether the connection is kept."""
+        if self._is_head_done:
+            self._is_complete = True
+            self._is_reusable = self._parser.should_keep_alive()

@@ -1,0 +1,155 @@
+"""The way to one member: its connections, reused last in first out, and nothing tried twice.
+
+There is no limit and no queue here: admission is the limit, and a pool that queues can orphan a
+connection. Nothing is shared between members, and no task runs in the background.
+"""
+
+import ssl
+from collections import deque
+from collections.abc import Callable
+
+import httpx
+import trio
+
+from anvil_trio.net.tls import client_context
+from anvil_trio.upstream.connection import Connection, Endpoint
+from anvil_trio.upstream.http1 import render_request
+from anvil_trio.upstream.response import response_of
+from anvil_trio.upstream.stream import Received
+
+__all__ = ["MemberTransport"]
+
+_PORTS = {"http": 80, "https": 443}
+
+
+def _failure(
+    error: OSError, broken: type[httpx.TransportError], late: type[httpx.TimeoutException]
+) -> httpx.TransportError:
+    """The httpx exception for a socket's; its words say nothing about the member."""
+    kind = late if isinstance(error, TimeoutError) else broken
+    return kind("The connection to the upstream failed.")
+
+
+class _Reply:
+    """The reply on one connection: an `UpstreamStream`."""
+
+    __slots__ = ("_connection", "_give_back")
+
+    def __init__(self, connection: Connection, give_back: Callable[[Connection], None]) -> None:
+        self._connection: Connection | None = connection
+        self._give_back = give_back
+
+    async def receive(self) -> Received:
+        """What one read brought. Raises httpx.ReadError, ReadTimeout or RemoteProtocolError."""
+        connection = self._connection
+        assert connection is not None, "received after close"
+        parser = connection.parser
+        while (item := parser.take()) is None:
+            try:
+                data = await connection.read()
+            except trio.ClosedResourceError:
+                raise httpx.ReadError("The stream was closed.") from None
+            except OSError as error:
+                raise _failure(error, httpx.ReadError, httpx.ReadTimeout) from None
+            if data:
+                parser.feed(data)
+            else:
+                parser.feed_eof()
+        return item
+
+    async def aclose(self) -> None:
+        """Give the connection back or end it; never waits."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            self._give_back(connection)
+
+
+class MemberTransport(httpx.AsyncBaseTransport):
+    """One member's connections. An `UpstreamTransport`; under an `AsyncClient` it serves probes.
+
+    `keepalive_s` is how long a connection may have been idle and still be used again: it must stay
+    below the engine's own idle limit, since a request on a connection that the engine just closed
+    is a failed attempt like any other. 0 keeps none.
+    """
+
+    def __init__(
+        self, base_url: str, *, keepalive_s: float, tls: ssl.SSLContext | None = None
+    ) -> None:
+        url = httpx.URL(base_url)
+        context = (tls or client_context()) if url.scheme == "https" else None
+        self._endpoint = Endpoint(url.raw_host.decode(), url.port or _PORTS[url.scheme], context)
+        self._origin = url.netloc
+        self._keepalive_s = keepalive_s
+        self._idle: deque[Connection] = deque()  # the longest idle first
+        self._is_closed = False
+
+    @property
+    def idle(self) -> int:
+        """How many connections wait for their next use."""
+        return len(self._idle)
+
+    async def send(self, request: httpx.Request, body: bytes) -> _Reply:
+        """Write `request` once, on a connection that is quiet or new, and return.
+
+        Raises httpx.ConnectError, ConnectTimeout, WriteError or WriteTimeout; cancelled or failed,
+        the connection is closed. A server that refuses while `body` is still being written is
+        heard: its answer is the reply.
+        """
+        assert request.url.netloc == self._origin, "a request for another member"
+        data = render_request(request, self._origin, body)
+        connection = self._reused() or await self._connected()
+        try:
+            await connection.write(data)
+        except OSError as error:
+            connection.close()
+            raise _failure(error, httpx.WriteError, httpx.WriteTimeout) from None
+        except BaseException:
+            connection.close()
+            raise
+        connection.parser.begin()
+        return _Reply(connection, self._give_back)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """The same for an `AsyncClient`: returns with the reply's head, the body unread."""
+        return await response_of(await self.send(request, await request.aread()))
+
+    async def aclose(self) -> None:
+        """Close the idle connections; those in use close with their streams. Never waits."""
+        self._is_closed = True
+        while self._idle:
+            self._idle.pop().close()
+
+    def close_expired(self) -> None:
+        """Close what has been idle too long; every use of the transport does so by itself."""
+        oldest = trio.current_time() - self._keepalive_s
+        while self._idle and self._idle[0].idle_since <= oldest:
+            self._idle.popleft().close()
+
+    def _reused(self) -> Connection | None:
+        self.close_expired()
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.is_quiet():
+                return connection
+            connection.close()  # the server ended it, or said something nobody asked for
+        return None
+
+    async def _connected(self) -> Connection:
+        try:
+            return await self._endpoint.connect()
+        except OSError as error:
+            raise _failure(error, httpx.ConnectError, httpx.ConnectTimeout) from None
+
+    def _give_back(self, connection: Connection) -> None:
+        self.close_expired()
+        is_kept = (
+            connection.parser.is_reusable
+            and not connection.is_cut_short
+            and not self._is_closed
+            and self._keepalive_s > 0
+        )
+        if is_kept:
+            connection.idle_since = trio.current_time()
+            self._idle.append(connection)
+        else:
+            connection.close()
