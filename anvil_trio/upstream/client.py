@@ -19,7 +19,6 @@ from anvil_trio.upstream.stream import End, Head, Received, UpstreamStream, Upst
 
 __all__ = ["Opening", "Upstream", "open_probe_client", "open_stream"]
 
-_CLOSE_S = 1.0
 _PROBE_HEADERS = {
     "accept": "application/json",
     "accept-encoding": "identity",
@@ -90,8 +89,8 @@ class _Guarded(_Plain):
 class Opening:
     """One attempt on one member: `async with open_stream(...) as stream`.
 
-    Entering returns at the dispatch. Leaving, however, closes the stream: bounded, also when
-    cancelled, and the engine sees it at once unless the reply was read to its end.
+    Entering returns at the dispatch. Leaving closes the stream, also when cancelled, and at once:
+    the engine sees its end unless the reply was read whole.
     """
 
     __slots__ = ("_body", "_headers", "_stream", "_upstream")
@@ -119,10 +118,9 @@ class Opening:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close the stream within a second, whatever else happens."""
+        """Close the stream; nothing here waits, so nothing can keep it open."""
         if self._stream is not None:
-            with trio.move_on_after(_CLOSE_S, shield=True):
-                await self._stream.aclose()
+            await self._stream.aclose()
 
 
 def open_stream(upstream: Upstream, body: bytes, headers: list[tuple[bytes, bytes]]) -> Opening:

@@ -4,6 +4,7 @@ No step takes bytes and then awaits, so a cancelled read has lost nothing. A can
 handshake leaves no socket; after a cancelled write the only thing left to do is `close`.
 """
 
+import contextlib
 import errno
 import os
 import socket
@@ -164,5 +165,9 @@ class Connection:
         return plain or b""
 
     def close(self) -> None:
-        """End the connection, now. Idempotent."""
+        """End the connection, now, whatever is under way. Idempotent, never waits."""
+        wire, self._wire = self._wire, None
+        if wire is not None:
+            with contextlib.suppress(OSError):  # the goodbye is a courtesy
+                self._sock.send(wire.farewell())
         close(self._sock)

@@ -53,7 +53,7 @@ class UpstreamStream(Protocol):
         """Give the connection back, or end it at once so that the engine stops its work.
 
         It is kept only if the reply was read to its `End` and both sides keep the connection.
-        Idempotent, safe in a cancelled scope.
+        Never waits, so it needs no shield and works in a cancelled scope; idempotent.
         """
         ...
 

@@ -70,7 +70,6 @@ class Reply:
 
     steps: tuple[Step, ...] = ()
     dial: Dial = Dial.WRITTEN
-    close_takes_s: float = 0.0
 
 
 def reply(
@@ -119,7 +118,6 @@ class FakeCall:
         self.request, self.body = request, body
         self.closed = trio.Event()
         self.was_read_whole = False
-        self._close_takes_s = script.close_takes_s
         self._quiet_until = -math.inf
         self._feed, self._steps = trio.open_memory_channel[Step](math.inf)
         self.feed(*script.steps)
@@ -148,11 +146,8 @@ class FakeCall:
                 return step
 
     async def aclose(self) -> None:
-        """Count this connection as closed, at once; then take as long as the script says."""
-        if not self.closed.is_set():
-            self.closed.set()
-            if self._close_takes_s:
-                await trio.sleep(self._close_takes_s)
+        """Count this connection as closed, at once; never waits, as the protocol says."""
+        self.closed.set()
 
 
 async def _write(dial: Dial) -> None:
