@@ -1,0 +1,69 @@
+"""The front door as the rest of the program meets it: a handle to ask, one actor behind it."""
+
+from anvil_trio.actors.actor import Actor
+from anvil_trio.actors.caller import Caller
+from anvil_trio.actors.mailbox import Mailbox
+from anvil_trio.actors.messages import Inspect, Refused
+from anvil_trio.actors.supervise import Actors
+from anvil_trio.admission.messages import (
+    AdmissionMessage,
+    AdmissionReply,
+    AdmissionSnapshot,
+    Admitted,
+    Enter,
+)
+from anvil_trio.admission.permit import Permit
+from anvil_trio.admission.state import AdmissionState, FencedAdmission
+from anvil_trio.names import ClientId, OwnerId
+
+__all__ = ["AdmissionActor", "AdmissionHandle", "open_admission"]
+
+
+class AdmissionHandle:
+    """What others hold of the front door. One handle is one owner; any task may use it.
+
+    Questions raise ActorStopped once the actor has ended.
+    """
+
+    def __init__(self, caller: Caller[AdmissionMessage, AdmissionReply]) -> None:
+        self._caller = caller
+
+    async def enter(self, client_id: ClientId) -> Permit | Refused:
+        """One permit, or why not; never waits for a place.
+
+        If cancelled before the answer, nothing is held; once admitted, the permit is returned,
+        cancelled or not: enter it before the next `await`.
+        """
+        ticket = self._caller.next_ticket()
+        reply = await self._caller.ask(ticket, Enter(ticket, client_id))
+        if isinstance(reply, Admitted):
+            return Permit(ticket, self._caller.tell)
+        assert isinstance(reply, Refused)
+        return reply
+
+    async def inspect(self) -> AdmissionSnapshot:
+        """Who is inside at one moment."""
+        ticket = self._caller.next_ticket()
+        reply = await self._caller.ask(ticket, Inspect(ticket))
+        assert isinstance(reply, AdmissionSnapshot)
+        return reply
+
+
+class AdmissionActor(Actor[AdmissionMessage, AdmissionReply]):
+    """The one task that owns the front door's state."""
+
+    def __init__(self, max_concurrency: int) -> None:
+        mailbox: Mailbox[AdmissionMessage] = Mailbox()
+        state = AdmissionState(max_concurrency)
+        super().__init__("admission", mailbox, state, lambda: FencedAdmission(state.snapshot()))
+
+    def handle(self, owner: OwnerId) -> AdmissionHandle:
+        """A handle for an owner that has none yet."""
+        return AdmissionHandle(self.caller(owner, Admitted))
+
+
+def open_admission(actors: Actors, max_concurrency: int, owner: OwnerId) -> AdmissionHandle:
+    """Start the front door's actor and give its owner's handle. It may be used at once."""
+    actor = AdmissionActor(max_concurrency)
+    actors.start(actor)
+    return actor.handle(owner)

@@ -1,0 +1,98 @@
+"""The front door's state: how many requests are inside, and whose. Pure."""
+
+from collections import Counter
+from collections.abc import Sequence
+from types import MappingProxyType
+
+from anvil_trio.actors.ledger import Ledger
+from anvil_trio.actors.messages import (
+    Inspect,
+    OwnerGone,
+    RefusalReason,
+    Refused,
+    Release,
+    Ticket,
+    Withdraw,
+)
+from anvil_trio.admission.messages import (
+    AdmissionMessage,
+    AdmissionReply,
+    AdmissionSnapshot,
+    Admitted,
+    Enter,
+)
+from anvil_trio.names import ClientId
+
+__all__ = ["AdmissionState", "FencedAdmission"]
+
+Replies = Sequence[tuple[Ticket, AdmissionReply]]
+
+
+class AdmissionState:
+    """Who is inside. Nobody ever waits here: every `Enter` is answered in its own step.
+
+    After every message the clients' counts sum to the number of permits, which no admission has
+    taken above the limit.
+    """
+
+    def __init__(self, max_concurrency: int) -> None:
+        assert max_concurrency > 0, "a limit is positive"
+        self._max_concurrency = max_concurrency
+        self._permits: Ledger[ClientId] = Ledger()
+        self._active: Counter[ClientId] = Counter()
+
+    def handle(self, message: AdmissionMessage) -> Replies:
+        """Take one message; the answer that is due now. Completes, or raises unchanged."""
+        return () if self._permits.ignores(message) else self._answer(message)
+
+    def snapshot(self) -> AdmissionSnapshot:
+        """The counters at this moment."""
+        return AdmissionSnapshot(
+            active=len(self._permits),
+            max_concurrency=self._max_concurrency,
+            active_by_client=MappingProxyType(dict(self._active)),
+        )
+
+    def _answer(self, message: AdmissionMessage) -> Replies:
+        match message:
+            case Enter(ticket, client_id):
+                return [(ticket, self._enter(ticket, client_id))]
+            case Release(ticket):
+                self._leave(self._permits.give_back(ticket))
+            case OwnerGone(owner):
+                for client_id in self._permits.bury(owner):
+                    self._leave(client_id)
+            case Inspect(ticket):
+                return [(ticket, self.snapshot())]
+            case Withdraw():
+                pass  # its Enter was answered already; a grant that met nobody comes back
+        return ()
+
+    def _enter(self, ticket: Ticket, client_id: ClientId) -> Admitted | Refused:
+        if len(self._permits) >= self._max_concurrency:
+            return Refused(RefusalReason.SERVER_BUSY)
+        self._permits.hold(ticket, client_id)
+        self._active[client_id] += 1
+        return Admitted()
+
+    def _leave(self, client_id: ClientId) -> None:
+        self._active[client_id] -= 1
+        if not self._active[client_id]:
+            del self._active[client_id]
+
+
+class FencedAdmission:
+    """What is left of a front door whose state raised: it lets nobody in."""
+
+    def __init__(self, last: AdmissionSnapshot) -> None:
+        self._snapshot = AdmissionSnapshot(0, last.max_concurrency, is_failed=True)
+
+    def handle(self, message: AdmissionMessage) -> Replies:
+        """Refuse whoever asks; ignore whatever else is said."""
+        match message:
+            case Enter(ticket):
+                return [(ticket, Refused(RefusalReason.ADMISSION_FAILED))]
+            case Inspect(ticket):
+                return [(ticket, self._snapshot)]
+            case _:
+                return ()
