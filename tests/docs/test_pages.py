@@ -1,6 +1,7 @@
 """The documentation points at things that exist."""
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,6 +61,18 @@ def test_every_module_in_the_architecture_exists() -> None:
     text = (ROOT / "docs" / "ARCHITECTURE.md").read_text(encoding="utf-8")
     named = {ROOT / "anvil_trio" / f"{name}.py" for name in _MODULE.findall(text)}
     assert [path.name for path in named if not path.exists()] == []
+
+
+def test_the_picture_of_the_layers_is_the_contract() -> None:
+    """The layers that the architecture page draws are those of the import contract, in order."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    (contract,) = (contract for contract in contracts if contract["type"] == "layers")
+    built = (re.sub(r" \| \(\w+\)|\(\w+\) \| ", "", layer) for layer in contract["layers"])
+    text = (ROOT / "docs" / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    drawn = text.partition("## Layers")[2].split("```")[1].strip().splitlines()
+    shown = [re.split(r" {2,}", line)[0] for line in drawn]
+    assert shown == [layer for layer in built if layer != "__main__"]
 
 
 def test_decisions_are_numbered_without_gap_or_double() -> None:
