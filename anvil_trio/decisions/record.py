@@ -156,6 +156,9 @@ def _always_shown(record: DecisionRecord) -> dict[str, object]:
         "unix_ts": record.unix_ts,
         "upstream_duration_ms": record.upstream_duration_ms,
         "workbench_run_id": record.workbench_run_id,
+        "workload_created_at": record.workload_created_at,
+        "workload_outcome": record.workload_outcome,
+        "workload_updated_at": record.workload_updated_at,
     }
 
 
@@ -170,9 +173,6 @@ def _shown_when_known(record: DecisionRecord) -> Mapping[str, object]:
         "replica_selection": record.replica_selection,
         "router_version": record.router_version,
         "session_id": record.session_id,
-        "workload_created_at": record.workload_created_at,
-        "workload_outcome": record.workload_outcome,
-        "workload_updated_at": record.workload_updated_at,
     }
 
 
