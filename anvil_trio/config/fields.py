@@ -43,6 +43,7 @@ __all__ = [
     "QualificationRef",
     "Seconds",
     "Text",
+    "TierCeiling",
     "TraceUrl",
     "VersionLabel",
     "Words",
@@ -92,6 +93,10 @@ def _is_gpu_role(text: str) -> bool:
 
 def _is_health_path(text: str) -> bool:
     return len(text) <= _MAX_PATH_CHARS and _HEALTH_PATH.fullmatch(text) is not None
+
+
+def _is_ceiling(number: int) -> bool:
+    return 1 <= number <= _MAX_EXACT
 
 
 def _is_deadline(seconds: float) -> bool:
@@ -214,6 +219,10 @@ Origins = Annotated[tuple[str, ...], kind("must be an array of URLs", _origins_f
 Count = Annotated[int, whole(0, _MAX_EXACT)]
 Positive = Annotated[int, whole(1, _MAX_EXACT)]
 Ceiling = Annotated[int, whole(1, 100_000)]
+TierCeiling = Annotated[
+    int,
+    must("must be a whole number of at least 1, or auto where there are no replicas", _is_ceiling),
+]
 Number = Annotated[float, must("must be a finite number of at least 0", _is_measure)]
 Seconds = Annotated[
     float, must(f"must be a number of seconds above 0 and at most {_MAX_SECONDS}", _is_deadline)

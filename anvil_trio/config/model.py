@@ -33,6 +33,7 @@ from anvil_trio.config.fields import (
     QualificationRef,
     Seconds,
     Text,
+    TierCeiling,
     TraceUrl,
     VersionLabel,
 )
@@ -167,7 +168,7 @@ class TierSettings(Frozen):
     health_path: HealthPath | None = None
     model_identity: Flag = False
     timeout: Period | None = None
-    max_concurrency: Positive | None = None
+    max_concurrency: TierCeiling | None = None
     max_output_tokens: Positive | None = None
     extra_body: JsonTable = Field(default_factory=_no_json, repr=False)
     extra_body_defaults: JsonTable = Field(default_factory=_no_json, repr=False)

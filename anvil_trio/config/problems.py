@@ -5,11 +5,11 @@ named by their index, because an id is a value. A key that is no plain word is n
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["ConfigError", "ConfigProblem", "ProblemCode", "key_path"]
+__all__ = ["ConfigError", "ConfigProblem", "ProblemCode", "find_duplicates", "key_path"]
 
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _DIGITS = re.compile(r"([0-9]+)")
@@ -61,6 +61,17 @@ def key_path(table: str, key: str) -> str:
     """The path of one key of the table at `table`; the key is shown only if it is a plain word."""
     name = key if _PLAIN_KEY.fullmatch(key) else "(quoted key)"
     return f"{table}.{name}" if table else name
+
+
+def find_duplicates(
+    places: Iterable[tuple[str, Hashable]], message: str
+) -> Iterator[ConfigProblem]:
+    """One problem for each place, after the first, whose value has been seen before."""
+    seen = set[Hashable]()
+    for path, value in places:
+        if value in seen:
+            yield ConfigProblem(path, ProblemCode.DUPLICATE, message)
+        seen.add(value)
 
 
 def _place(problem: ConfigProblem) -> tuple[list[str | int], str]:
