@@ -4,6 +4,7 @@ import tomllib
 
 import pytest
 
+from anvil_trio.config.parse import parse_config
 from anvil_trio.demo.router_toml import member_ids, render_router_toml
 
 
@@ -30,6 +31,16 @@ def test_one_engine_makes_a_direct_tier():
     (tier,) = rendered(["http://127.0.0.1:1"])["router"]["tiers"]
     assert tier["base_url"] == "http://127.0.0.1:1"
     assert not {"replicas", "replica_identity"} & set(tier)
+
+
+@pytest.mark.parametrize("count", [1, 2, 16])
+def test_the_configuration_is_one_that_the_router_takes(count):
+    """It is parsed as any other, with as many members as there are engines."""
+    urls = [f"http://127.0.0.1:{port}" for port in range(8001, 8001 + count)]
+    data = render_router_toml({"demo": urls}, model="m", context_limit=100).encode()
+    (tier,) = parse_config(data).tiers
+    assert len(tier.member_ids) == count
+    assert tier.is_replica == (count > 1)
 
 
 def test_each_alias_has_a_tier_of_its_own():

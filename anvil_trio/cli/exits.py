@@ -1,0 +1,17 @@
+"""What an exit status means."""
+
+from enum import IntEnum
+
+__all__ = ["Exit"]
+
+
+class Exit(IntEnum):
+    """The exit statuses of every command."""
+
+    SUCCESS = 0
+    EXECUTION = 1
+    """The command was understood and could not be done."""
+    USAGE = 2
+    """The command line or a file it names is not valid."""
+    INTERRUPTED = 130
+    """Ctrl-C before the command was under way: 128 and the signal's number, as shells expect."""

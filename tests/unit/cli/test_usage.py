@@ -1,0 +1,63 @@
+"""Command lines that are not valid, and what is said of them."""
+
+import pytest
+
+from anvil_trio import __version__
+from anvil_trio.cli.main import main
+
+CANARY = "canary-5417"
+
+
+def said(capsys, *arguments):
+    """The status of one command line, and what it wrote on stdout and stderr."""
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    out, err = capsys.readouterr()
+    return ended.value.code, out, err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "A command must follow, one of those that --help lists."),
+        ([CANARY], "A command must follow, one of those that --help lists."),
+        (["router"], "A command must follow, one of those that --help lists."),
+        (["router", CANARY], "A command must follow, one of those that --help lists."),
+        ([f"--{CANARY}"], "There is no such option."),
+        (["router", "run", f"--{CANARY}"], "There is no such option."),
+        (["router", "run", f"--{CANARY}={CANARY}"], "There is no such option."),
+        (["router", "run", CANARY], "There are more arguments than this command takes."),
+        (["router", "run", "--port", CANARY], "The value of --port is not valid."),
+        (["router", "run", "--port", "65536"], "The value of --port is not valid."),
+        (["router", "run", "--config"], "An option lacks its value, or has one and takes none."),
+        (
+            ["demo", f"--once={CANARY}"],
+            "An option lacks its value, or has one and takes none.",
+        ),
+        (["demo", "--member", CANARY], "--member and --model go together."),
+        (["demo", "--model", CANARY], "--member and --model go together."),
+        (["demo", "--model", "m", *["--member", CANARY] * 17], "There may be at most 16 members."),
+        (["demo-engine", "--slots", CANARY], "The value of --slots is not valid."),
+    ],
+)
+def test_a_command_line_that_is_not_valid_is_explained_and_not_repeated(capsys, arguments, words):
+    """Status 2, usage and fixed words on stderr, nothing of what was given (R012)."""
+    status, out, err = said(capsys, *arguments)
+    assert status == 2
+    assert out == ""
+    assert f"Error: {words}\n" in err
+    assert err.startswith("Usage: anvil-serving ")
+    assert CANARY not in err
+
+
+def test_the_version_is_printed(capsys):
+    """`--version` names the program and its version."""
+    assert said(capsys, "--version") == (0, f"anvil-serving, version {__version__}\n", "")
+
+
+@pytest.mark.parametrize("words", [(), ("router",), ("router", "run"), ("demo",), ("demo-engine",)])
+def test_every_command_explains_itself(capsys, words):
+    """`--help` is on stdout with status 0."""
+    status, out, err = said(capsys, *words, "--help")
+    assert (status, err) == (0, "")
+    assert out.startswith("Usage: anvil-serving ")
