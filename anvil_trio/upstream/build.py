@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from anvil_trio.config.model import TierDialect
 
-__all__ = ["chat_url", "health_url", "models_url", "request_headers"]
+__all__ = ["chat_url", "request_headers", "root_url"]
 
 Header = tuple[bytes, bytes]
 
@@ -43,15 +43,10 @@ def chat_url(base_url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}{path}{version}/chat/completions"
 
 
-def health_url(base_url: str, health_path: str) -> str:
-    """Where health is asked: at the authority root, whatever path the base URL has."""
+def root_url(base_url: str) -> str:
+    """Where health and identity are asked: the authority root, whatever path the base URL has."""
     parts = _split(base_url)
-    return f"{parts.scheme}://{parts.netloc}{health_path}"
-
-
-def models_url(base_url: str) -> str:
-    """Where the served identity is asked: at the authority root, whatever path the base URL has."""
-    return health_url(base_url, "/v1/models")
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 def request_headers(

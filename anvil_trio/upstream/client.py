@@ -12,6 +12,7 @@ import trio
 
 from anvil_trio.errors import Code, UpstreamFailed, problem
 from anvil_trio.names import MemberId
+from anvil_trio.upstream.build import root_url
 from anvil_trio.upstream.decoding import BodyDecoder, decoder_for
 from anvil_trio.upstream.failures import upstream_failed
 from anvil_trio.upstream.response import response_of
@@ -143,13 +144,14 @@ class _ProbeTransport(httpx.AsyncBaseTransport):
         return await response_of(_Plain(stream))
 
 
-def open_probe_client(transport: UpstreamTransport) -> httpx.AsyncClient:
+def open_probe_client(transport: UpstreamTransport, base_url: str) -> httpx.AsyncClient:
     """An `AsyncClient` over a member's own connections: no redirects, no proxy, no environment.
 
-    It has no timeouts of its own: its user's cancel scope is the one clock. Closing it leaves
-    `transport` open.
+    Paths given to it begin at the authority root of `base_url`. It has no timeouts of its own: its
+    user's cancel scope is the one clock. Closing it leaves `transport` open.
     """
     return httpx.AsyncClient(
+        base_url=root_url(base_url),
         transport=_ProbeTransport(transport),
         headers=_PROBE_HEADERS,
         timeout=None,  # noqa: S113 - two clocks would be one too many

@@ -1,0 +1,131 @@
+"""What one probe's answers mean: a verdict whose reason comes from a closed list (CONTRACT 26, 44).
+
+A refusal, a bad health answer or a wrong identity ends a member's readiness at once: each is
+proof. A silence is none, since a busy engine is slow to answer; only several in a row count.
+No name that an engine gave is kept unless it is the expected one (R012).
+"""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from http import HTTPStatus
+
+import msgspec
+
+from anvil_trio.facts import Verdict
+
+__all__ = [
+    "NOT_CONFIGURED",
+    "PENDING",
+    "Answer",
+    "Finding",
+    "Silence",
+    "Standing",
+    "judge_health",
+    "judge_identity",
+    "settle",
+    "with_age",
+]
+
+PENDING = Verdict(is_ready=False, reason="probe_pending")
+"""Nothing is known, yet or any more."""
+
+NOT_CONFIGURED = Verdict(is_ready=True, reason="availability_not_configured")
+"""A direct tier without a health path: nobody asks, so it always counts as ready."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One whole HTTP answer; `body` is None where there was more than a probe reads."""
+
+    status: int
+    body: bytes | None = None
+
+
+class Silence(StrEnum):
+    """Why there was no answer."""
+
+    BROKEN = "broken"  # refused, reset or no HTTP
+    TIMED_OUT = "timed_out"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one probe found. A timeout's verdict holds only once there were enough in a row."""
+
+    verdict: Verdict
+    is_timeout: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is known of one member: the verdict that holds, and the timeouts since in a row."""
+
+    verdict: Verdict = PENDING
+    timeouts: int = 0
+
+
+class _Model(msgspec.Struct):
+    id: str
+
+
+class _Models(msgspec.Struct):
+    data: list[_Model]
+
+
+def judge_health(said: Answer | Silence) -> Finding:
+    """Whether the health path answered well: any 2xx or 3xx, whatever the body."""
+    if isinstance(said, Silence):
+        return _silent("health_transport", said)
+    if HTTPStatus.OK <= said.status < HTTPStatus.BAD_REQUEST:
+        return Finding(Verdict(is_ready=True, reason="health_passed"))
+    return _unready(f"health_http_{said.status}")
+
+
+def judge_identity(said: Answer | Silence, expected: str) -> Finding:
+    """Whether `/v1/models` names the model that the tier is configured for."""
+    if isinstance(said, Silence):
+        return _silent("identity_transport", said)
+    fault = _identity_fault(said, expected)
+    if fault is not None:
+        return _unready(fault)
+    return Finding(Verdict(is_ready=True, reason="identity_passed", observed_model=expected))
+
+
+def settle(before: Standing, found: Finding, *, failures: int, now: float) -> Standing:
+    """What is known after one more probe: a timeout changes nothing until `failures` in a row."""
+    timeouts = before.timeouts + 1 if found.is_timeout else 0
+    if found.is_timeout and timeouts < failures:
+        return Standing(before.verdict, timeouts)
+    return Standing(replace(found.verdict, checked_at=now), timeouts)
+
+
+def with_age(verdict: Verdict, *, max_age_s: float, now: float) -> Verdict:
+    """The verdict, or that nothing is known any more once it is `max_age_s` old."""
+    checked_at = verdict.checked_at
+    if checked_at is None or now < checked_at + max_age_s:
+        return verdict
+    return replace(PENDING, checked_at=checked_at)
+
+
+def _unready(reason: str) -> Finding:
+    return Finding(Verdict(is_ready=False, reason=reason))
+
+
+def _silent(reason: str, silence: Silence) -> Finding:
+    verdict = Verdict(is_ready=False, reason=reason)
+    return Finding(verdict, is_timeout=silence is Silence.TIMED_OUT)
+
+
+def _identity_fault(answer: Answer, expected: str) -> str | None:
+    if not HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
+        return f"identity_http_{answer.status}"
+    if answer.body is None:
+        return "identity_oversized"
+    try:
+        served = msgspec.json.decode(answer.body, type=_Models).data
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return "identity_malformed"
+    if not served:
+        return "identity_missing"
+    is_served = any(model.id == expected for model in served)
+    return None if is_served else "identity_mismatch"
