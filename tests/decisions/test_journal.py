@@ -46,7 +46,12 @@ def test_one_record_is_one_write(path, monkeypatch):
     """Two processes that append to one file never mix their lines."""
     writes = []
     real = os.write
-    monkeypatch.setattr(os, "write", lambda file, data: writes.append(data) or real(file, data))
+
+    def write(file, data):
+        writes.append(data)
+        return real(file, data)
+
+    monkeypatch.setattr(os, "write", write)
     with Journal(str(path)) as journal:
         journal.append(record())
     assert [data.count(b"\n") for data in writes] == [1]

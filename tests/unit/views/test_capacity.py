@@ -1,0 +1,101 @@
+from anvil_trio.facts import TierPhase
+from anvil_trio.names import Alias
+from anvil_trio.views.capacity import project_capacity
+from anvil_trio.views.replica import show_tier
+from tests.unit.views.samples import (
+    DIRECT,
+    DOWN,
+    REPLICA,
+    config,
+    direct_snapshot,
+    read,
+    replica_snapshot,
+    replica_tier,
+    verdicts,
+)
+
+SNAPSHOTS = {REPLICA: replica_snapshot(2, 1, waiting=4), DIRECT: direct_snapshot(5)}
+
+
+def page(verdict_of, snapshots=SNAPSHOTS, only=None):
+    """The page over the sample configuration."""
+    return read(project_capacity(config(), verdict_of, snapshots, only=only))
+
+
+def test_a_direct_row_has_exactly_its_documented_keys():
+    """A direct tier's row has its readiness and an admission block without members."""
+    verdict_of, _ = verdicts()
+    assert page(verdict_of)["data"][1] == {
+        "object": "model_capacity",
+        "id": "direct",
+        "aliases": ["chat"],
+        "model": "other-model",
+        "loaded": True,
+        "readiness": {"state": "ready", "reason": "availability_not_configured"},
+        "admission": {
+            "status": "available",
+            "state": "admitting",
+            "active_requests": 5,
+            "waiting_requests": 0,
+            "draining": False,
+        },
+    }
+
+
+def test_a_replica_row_adds_exactly_the_shared_projection():
+    """T005.1: the tier's admission and its members' readiness stand side by side."""
+    verdict_of, _ = verdicts(b=DOWN)
+    row = page(verdict_of)["data"][0]
+    assert row == {
+        "object": "model_capacity",
+        "id": "replicas",
+        "aliases": ["llm.again", "llm.primary"],
+        "model": "served-model",
+        "loaded": True,
+        "readiness": {"state": "ready", "reason": "replicas_partial"},
+        **read(show_tier(replica_tier(), verdict_of).projection),
+        "admission": {
+            "status": "available",
+            "state": "admitting",
+            "active_requests": 3,
+            "waiting_requests": 4,
+            "draining": False,
+            "member_active_requests": {"member-a": 2, "member-b": 1},
+        },
+    }
+
+
+def test_one_row_stands_for_a_tier_however_many_aliases_it_has():
+    """T005.1: several aliases are one tier, in the order of the file, asked about once."""
+    verdict_of, asked = verdicts()
+    found = page(verdict_of)
+    assert found["object"] == "list"
+    assert [row["id"] for row in found["data"]] == ["replicas", "direct"]
+    assert len(asked) == len(set(asked)) == 3
+
+
+def test_a_tier_that_did_not_answer_is_unavailable_and_the_others_are_not():
+    """T005.1: an absent owner is never zero load, and costs no other row its counts."""
+    verdict_of, _ = verdicts()
+    replicas, direct = page(verdict_of, {DIRECT: direct_snapshot()})["data"]
+    assert replicas["admission"]["status"] == "unavailable"
+    assert replicas["admission"]["active_requests"] is None
+    assert direct["admission"]["active_requests"] == 0
+
+
+def test_a_quiesced_tier_is_still_ready():
+    """Readiness and admission are two facts: what is quiesced may be healthy."""
+    verdict_of, _ = verdicts()
+    snapshots = {REPLICA: replica_snapshot(phase=TierPhase.QUIESCED)}
+    row = page(verdict_of, snapshots)["data"][0]
+    assert row["loaded"] is True
+    assert row["admission"]["state"] == "quiesced"
+
+
+def test_one_alias_can_be_asked_for():
+    """A filter leaves the row of that alias's tier, all of its aliases named."""
+    verdict_of, asked = verdicts()
+    found = page(verdict_of, only=Alias("llm.again"))
+    assert [row["id"] for row in found["data"]] == ["replicas"]
+    assert found["data"][0]["aliases"] == ["llm.again", "llm.primary"]
+    assert len(asked) == 2
