@@ -1,0 +1,159 @@
+"""The only file access of the configuration: the file itself, `.env` files, TLS files.
+
+What is asked of the environment and of the current directory is handed in, so that the answer
+depends on nothing else. No message names a path, a variable or a value.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from anvil_trio.config.document import MAX_CONFIG_BYTES
+from anvil_trio.config.model import RouterConfig, ServerSettings
+from anvil_trio.config.parse import parse_config
+from anvil_trio.config.problems import ConfigError, ConfigProblem, ProblemCode
+from anvil_trio.config.secrets import Secrets, look_up, parse_env
+
+__all__ = [
+    "check_tls_files",
+    "config_path",
+    "expand_path",
+    "load_config",
+    "read_config",
+    "resolve_secret",
+    "resolve_secrets",
+]
+
+_HOME = "ANVIL_SERVING_HOME"
+_NO_HOME_ENV = "ANVIL_SERVING_NO_HOME_ENV"
+_CONFIG_NAME = "router.toml"
+_ENV_NAME = ".env"
+
+
+def config_path(cli_path: str | None, environ: Mapping[str, str], cwd: Path) -> Path:
+    """Where the configuration is: as told, else in the operator's home, else in `cwd`.
+
+    A path that was told is taken whether or not there is a file; `~` is expanded. The operator's
+    home is `$ANVIL_SERVING_HOME`, `~/.anvil-serving` by default.
+    """
+    if cli_path is not None:
+        return cwd / expand_path(cli_path, environ)
+    at_home = cwd / _operator_home(environ) / _CONFIG_NAME
+    return at_home if at_home.is_file() else cwd / _CONFIG_NAME
+
+
+def read_config(path: Path) -> bytes:
+    """The bytes of the file, and at most one more than a configuration may have.
+
+    That one tells `parse_document` of an overflow. Raises ConfigError if the file cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return file.read(MAX_CONFIG_BYTES + 1)
+    except (OSError, ValueError):  # ValueError: a path with a null character
+        raise ConfigError([
+            ConfigProblem("", ProblemCode.UNREADABLE, "the file cannot be read")
+        ]) from None
+
+
+def load_config(path: Path) -> RouterConfig:
+    """The configuration in the file at `path`, read once; raises ConfigError and nothing else."""
+    return parse_config(read_config(path))
+
+
+def expand_path(text: str, environ: Mapping[str, str]) -> Path:
+    """`text` as a path, with `~` at its beginning standing for the user's home."""
+    if text == "~" or text.startswith("~/"):
+        return _user_home(environ) / text[2:]
+    return Path(text)
+
+
+def resolve_secret(name: str, environ: Mapping[str, str]) -> str | None:
+    """The value of a variable, trimmed; "" if it is set to nothing, None if it is not set.
+
+    Asked are `environ`, then `$ANVIL_SERVING_HOME/.env`, then `~/.env` (unless
+    ANVIL_SERVING_NO_HOME_ENV=1). The first that names the variable decides. A `.env` file that
+    cannot be read, is no UTF-8 or is above 1 MiB names nothing.
+    """
+    return look_up(name, _sources(environ))
+
+
+def resolve_secrets(config: RouterConfig, environ: Mapping[str, str]) -> Secrets:
+    """Every secret that the configuration names and that is set.
+
+    Raises ConfigError if the operator token is named but not set or empty, because the router would
+    be open to all, and if a secret could not travel in a header. A tier's variable may be unset or empty:
+    its engines are then asked without a key.
+    """
+    sources = list(_sources(environ))
+    secrets, problems = dict[str, str](), list[ConfigProblem]()
+    for path, name, is_required in _named_secrets(config):
+        value = look_up(name, sources)
+        if is_required and not value:
+            problems.append(_unresolved(path, "must name a variable that is set and not empty"))
+        elif value is not None and not value.isprintable():
+            problems.append(_unresolved(path, "must name a variable whose value is printable"))
+        elif value:
+            secrets[name] = value
+    if problems:
+        raise ConfigError(problems)
+    return Secrets(secrets)
+
+
+def check_tls_files(server: ServerSettings, environ: Mapping[str, str]) -> None:
+    """Raise ConfigError, naming the key, unless the TLS files can be read now."""
+    named = (("tls_certfile", server.tls_certfile), ("tls_keyfile", server.tls_keyfile))
+    problems = [
+        ConfigProblem(
+            f"server.{key}", ProblemCode.FILE_UNREADABLE, "must name a file that can be read"
+        )
+        for key, text in named
+        if text is not None and not _is_readable(expand_path(text, environ))
+    ]
+    if problems:
+        raise ConfigError(problems)
+
+
+def _operator_home(environ: Mapping[str, str]) -> Path:
+    return expand_path(environ.get(_HOME) or "~/.anvil-serving", environ)
+
+
+def _user_home(environ: Mapping[str, str]) -> Path:
+    home = environ.get("HOME")
+    return Path(home) if home else Path.home()
+
+
+def _sources(environ: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
+    yield environ
+    yield _env_file(_operator_home(environ))
+    if environ.get(_NO_HOME_ENV) != "1":
+        yield _env_file(_user_home(environ))
+
+
+def _env_file(folder: Path) -> Mapping[str, str]:
+    try:
+        with (folder / _ENV_NAME).open("rb") as file:
+            data = file.read(MAX_CONFIG_BYTES + 1)
+        return parse_env(data.decode("utf-8")) if len(data) <= MAX_CONFIG_BYTES else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def _named_secrets(config: RouterConfig) -> Iterator[tuple[str, str, bool]]:
+    """Key path, variable, and whether it has to be set."""
+    if config.server.auth_env is not None:
+        yield "server.auth_env", config.server.auth_env, True
+    for index, tier in enumerate(config.tiers):
+        yield f"router.tiers[{index}].auth_env", tier.auth_env, False
+
+
+def _unresolved(path: str, message: str) -> ConfigProblem:
+    return ConfigProblem(path, ProblemCode.SECRET_UNRESOLVED, message)
+
+
+def _is_readable(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            file.read(1)
+    except (OSError, ValueError):
+        return False
+    return True
