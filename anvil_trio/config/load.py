@@ -81,8 +81,8 @@ def resolve_secrets(config: RouterConfig, environ: Mapping[str, str]) -> Secrets
     """Every secret that the configuration names and that is set.
 
     Raises ConfigError if the operator token is named but not set or empty, because the router would
-    be open to all, and if a secret could not travel in a header. A tier's variable may be unset or empty:
-    its engines are then asked without a key.
+    be open to all, and if a secret could not travel in a header. A tier's variable may be unset or
+    empty: its engines are then asked without a key.
     """
     sources = list(_sources(environ))
     secrets, problems = dict[str, str](), list[ConfigProblem]()
