@@ -2,7 +2,7 @@ import pytest
 import trio
 import trio.testing
 
-from anvil_trio.actors.bus import Bus
+from anvil_trio.actors.bus import Bus, Subscription
 
 
 async def take(feed, count):
@@ -122,21 +122,28 @@ async def test_a_reader_that_was_overtaken_waits_on():
 
 
 async def test_whoever_waits_is_told_when_the_subscription_ends():
-    """The end of the block ends every wait on it, and later reads say so at once."""
-    bus = Bus[int]()
+    """The end of a subscription ends every wait on it."""
+    feed = Subscription[int](1)
 
-    async def read(feed):
+    async def read():
         with pytest.raises(trio.ClosedResourceError):
             await feed.receive()
 
     async with trio.open_nursery() as nursery:
-        with bus.subscribe(1) as feed:
-            nursery.start_soon(read, feed)
-            await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(read)
+        await trio.testing.wait_all_tasks_blocked()
+        feed.close()
+
+
+async def test_a_subscription_ends_with_its_block():
+    """After the block nothing is kept for it, and a read says so at once."""
+    bus = Bus[int]()
+    with bus.subscribe(1) as feed:
+        bus.publish(1)
+    bus.publish(2)
+    assert feed.dropped == 0
     with pytest.raises(trio.ClosedResourceError):
         await feed.receive()
-    bus.publish(1)
-    assert feed.dropped == 0
 
 
 async def test_receiving_is_always_a_checkpoint():
