@@ -7,8 +7,16 @@ for a reply that broke; it carries a `Problem` and is raised `from None`.
 
 from dataclasses import dataclass
 from enum import StrEnum
+from http import HTTPStatus
 
-__all__ = ["Code", "Problem", "UpstreamFailed", "problem", "retry_after_bounded"]
+__all__ = [
+    "Code",
+    "Problem",
+    "UpstreamFailed",
+    "problem",
+    "retry_after_bounded",
+    "status_problem",
+]
 
 
 class Code(StrEnum):
@@ -158,3 +166,22 @@ def problem(
         param=param,
         retry_after_s=retry,
     )
+
+
+_KEPT_STATUSES = frozenset({400, 413, 415, 422})
+_OVERLOADED_STATUSES = frozenset({503, 529})
+
+
+def status_problem(status: int, retry_after_s: int | None = None) -> Problem:
+    """What an upstream's HTTP status, or the code of its error object, means for the caller.
+
+    A refusal of the request keeps its status, a busy engine is passed on with `Retry-After`, and
+    everything else is the router's 502: above all 401 and 403, which are not about the caller's key.
+    """
+    if status in _KEPT_STATUSES:
+        return problem(Code.UPSTREAM_REFUSED, status=status)
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        return problem(Code.UPSTREAM_RATE_LIMITED, retry_after_s=retry_after_s)
+    if status in _OVERLOADED_STATUSES:
+        return problem(Code.UPSTREAM_OVERLOADED, retry_after_s=retry_after_s)
+    return problem(Code.UPSTREAM_ERROR)

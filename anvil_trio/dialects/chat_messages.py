@@ -1,0 +1,128 @@
+"""Chat messages as callers send them: the few members that anyone here needs to know."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from anvil_trio.dialects.ir import Media
+from anvil_trio.dialects.raw_json import ABSENT, is_given, is_string
+
+__all__ = [
+    "MESSAGES",
+    "Message",
+    "Part",
+    "ToolCall",
+    "has_tool_history",
+    "is_prefill",
+    "media_in",
+    "texts_of",
+]
+
+
+class Part(msgspec.Struct, gc=False):
+    """One part of a message's content. Engines also take media without a `type`."""
+
+    type: str | None = None
+    text: str | None = None
+    image_url: msgspec.Raw = ABSENT
+    video_url: msgspec.Raw = ABSENT
+    audio_url: msgspec.Raw = ABSENT
+    input_audio: msgspec.Raw = ABSENT
+    file: msgspec.Raw = ABSENT
+
+
+class Function(msgspec.Struct, gc=False):
+    """What a tool call of the history calls; only its arguments matter here."""
+
+    arguments: msgspec.Raw = ABSENT
+
+
+class ToolCall(msgspec.Struct, gc=False):
+    """One tool call of the history; `function` is None for kinds that have none."""
+
+    function: Function | None = None
+
+
+class Message(msgspec.Struct, gc=False):
+    """One message. What is not named here passes through unread."""
+
+    role: str
+    content: str | list[Part | str] | msgspec.UnsetType | None = msgspec.UNSET
+    tool_calls: list[ToolCall] | None = None
+    reasoning_content: msgspec.Raw = ABSENT
+    reasoning: msgspec.Raw = ABSENT
+    reasoning_text: msgspec.Raw = ABSENT
+
+    @property
+    def text_parts(self) -> list[str]:
+        """All text of the content, part by part."""
+        if isinstance(self.content, str):
+            return [self.content] if self.content else []
+        parts = (part if isinstance(part, str) else part.text for part in self.content or ())
+        return [text for text in parts if text]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the content says nothing: absent, null, "", [] or text parts that are all ""."""
+        content = self.content
+        if isinstance(content, list):
+            return not any(_says_something(part) for part in content)
+        return not content
+
+
+MESSAGES = msgspec.json.Decoder(list[Message])
+
+_TEXT = msgspec.json.Decoder(str)
+_KINDS = ("image", "video", "audio", "file")
+
+
+def _says_something(part: Part | str) -> bool:
+    if isinstance(part, str):
+        return bool(part)
+    return bool(part.text) or part.type != "text"
+
+
+def is_prefill(messages: Sequence[Message]) -> bool:
+    """Whether the model is to go on from words put in its mouth (CONTRACT 38)."""
+    return bool(messages) and messages[-1].role == "assistant" and not messages[-1].tool_calls
+
+
+def has_tool_history(messages: Iterable[Message]) -> bool:
+    """Whether a tool was called or has answered in an earlier turn."""
+    return any(message.tool_calls or message.role in {"tool", "function"} for message in messages)
+
+
+def texts_of(messages: Iterable[Message]) -> Iterator[str]:
+    """All text that makes the prompt: contents, and the arguments of earlier tool calls."""
+    for message in messages:
+        yield from message.text_parts
+        for call in message.tool_calls or ():
+            if call.function is not None and is_string(call.function.arguments):
+                yield _TEXT.decode(call.function.arguments)
+
+
+def media_in(messages: Iterable[Message]) -> Media:
+    """How many parts of each kind there are, told by their type, else by their members."""
+    counts = dict.fromkeys(_KINDS, 0)
+    for message in messages:
+        if isinstance(message.content, list):
+            for part in message.content:
+                kind = None if isinstance(part, str) else _kind_of(part)
+                if kind is not None:
+                    counts[kind] += 1
+    return Media(
+        images=counts["image"],
+        videos=counts["video"],
+        audios=counts["audio"],
+        files=counts["file"],
+    )
+
+
+def _kind_of(part: Part) -> str | None:
+    if part.type == "text":
+        return None
+    if part.type is not None:
+        return next((kind for kind in _KINDS if kind in part.type), None)
+    given = (part.image_url, part.video_url, part.audio_url, part.input_audio, part.file)
+    kinds = ("image", "video", "audio", "audio", "file")
+    return next((kind for kind, raw in zip(kinds, given, strict=True) if is_given(raw)), None)

@@ -1,0 +1,112 @@
+"""A whole reply of an engine: for a Chat caller, or cut into the chunks of a stream."""
+
+import msgspec
+
+from anvil_trio.dialects.chat_chunks import (
+    CHUNK,
+    CallEdit,
+    Chunk,
+    Delta,
+    DeltaEdit,
+    edit_choices,
+    with_model,
+)
+from anvil_trio.dialects.engine_errors import error_problem
+from anvil_trio.dialects.ir import RenderedReply, Usage
+from anvil_trio.dialects.raw_json import (
+    encode,
+    is_given,
+    is_utf8,
+    items_of,
+    members_of,
+    raw_of,
+    with_members,
+)
+from anvil_trio.dialects.tool_calls import mended_arguments
+from anvil_trio.dialects.usage import finish_reason_of, usage_of
+from anvil_trio.errors import UpstreamFailed
+
+__all__ = ["chunks_of", "render_reply"]
+
+_CHUNK_KIND = msgspec.Raw(b'"chat.completion.chunk"')
+_NULL = msgspec.Raw(b"null")
+
+
+def render_reply(body: bytes, model: str) -> RenderedReply:
+    """The reply with the caller's own spelling of the model, and what the record should know.
+
+    Raises UpstreamFailed if it is not a reply: malformed, without choices, or an error object.
+    """
+    reply = _read(body)
+    edits = {}
+    messages = [choice.message or Delta() for choice in reply.choices or ()]
+    for place, message in enumerate(messages):
+        edit = _edit_of(message)
+        if edit.reasoning or edit.calls:
+            edits[place] = edit
+    data = edit_choices(body, "message", edits) if edits else body
+    reasons = [choice.finish_reason for choice in reply.choices or () if choice.finish_reason]
+    return RenderedReply(
+        body=with_model(data, reply.model, encode(model)),
+        finish_reason=finish_reason_of(reasons[-1]) if reasons else None,
+        usage=usage_of(reply.usage) if is_given(reply.usage) else Usage(),
+        has_content=any(message.says_something for message in messages),
+    )
+
+
+def chunks_of(body: bytes) -> list[bytes]:
+    """The chunks of the stream that an engine might have sent instead of this reply.
+
+    Each choice is one chunk with all it says and one with its finish reason; the counts, if there
+    are any, come last. Raises as `render_reply`.
+    """
+    _read(body)
+    members = members_of(body)
+    usage = members.pop("usage", _NULL)
+    members["object"] = _CHUNK_KIND
+    choices: list[dict[str, msgspec.Raw]] = []
+    for raw in items_of(members.pop("choices")):
+        said = members_of(raw)
+        index = said.get("index", raw_of(len(choices) // 2))
+        reason = said.get("finish_reason", _NULL)
+        delta = _indexed(said.pop("message"))
+        choices.append({**said, "index": index, "delta": delta, "finish_reason": _NULL})
+        choices.append({"index": index, "delta": msgspec.Raw(b"{}"), "finish_reason": reason})
+    chunks = [encode({**members, "choices": [choice]}) for choice in choices]
+    if usage != _NULL:
+        chunks.append(encode({**members, "choices": [], "usage": usage}))
+    return chunks
+
+
+def _read(body: bytes) -> Chunk:
+    try:
+        reply = CHUNK.decode(body) if is_utf8(body) else None
+    except (msgspec.DecodeError, RecursionError):
+        reply = None
+    if (
+        reply is None
+        or reply.is_error
+        or not reply.choices
+        or any(choice.message is None for choice in reply.choices)
+    ):
+        raise UpstreamFailed(error_problem(body)) from None
+    return reply
+
+
+def _edit_of(message: Delta) -> DeltaEdit:
+    calls = {}
+    for place, call in enumerate(message.tool_calls or ()):
+        if call.function is not None:
+            mended = mended_arguments(call.function.arguments)
+            if mended is not call.function.arguments:
+                calls[place] = CallEdit(arguments=mended)
+    return DeltaEdit(message.other_reasoning, calls)
+
+
+def _indexed(message: msgspec.Raw) -> msgspec.Raw:
+    """A message as a delta: its tool calls, if any, numbered in their order."""
+    raw = members_of(message).get("tool_calls", _NULL)
+    if not is_given(raw):
+        return message
+    calls = [with_members(call, {"index": raw_of(at)}) for at, call in enumerate(items_of(raw))]
+    return with_members(message, {"tool_calls": raw_of(calls)})

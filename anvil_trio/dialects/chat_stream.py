@@ -1,0 +1,223 @@
+"""One engine's chat stream for a Chat caller, event by event.
+
+An event keeps its bytes but for `model` and what docs/dialects.md lists. Nothing here is shared
+between streams, so no caller can see another's calls, finish reason or counts.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from anvil_trio.dialects.chat_answer import Answer
+from anvil_trio.dialects.chat_chunks import (
+    CHUNK,
+    Choice,
+    Chunk,
+    DeltaEdit,
+    edit_choices,
+    with_model,
+)
+from anvil_trio.dialects.chat_reply import chunks_of
+from anvil_trio.dialects.engine_errors import error_problem
+from anvil_trio.dialects.ir import FinishReason, Usage
+from anvil_trio.dialects.raw_json import encode, is_given, is_utf8, raw_of, with_members
+from anvil_trio.dialects.sse import DONE, DONE_EVENT, SseDecoder, SseEvent, SseTooLong, render_event
+from anvil_trio.dialects.usage import usage_of
+from anvil_trio.errors import Code, Problem, UpstreamFailed, problem
+
+__all__ = ["ChatStream"]
+
+_MAX_ANSWERS = 128  # of one stream, unless the caller asked for more
+_MAX_CALLS = 512  # of one answer: what is kept of a stream stays small, whatever an engine sends
+_MAX_IDENTITY_BYTES = 1024
+
+
+class _Identity(msgspec.Struct, omit_defaults=True, gc=False):
+    """What the chunks of one stream share, for chunks of our own."""
+
+    id: str | None = None
+    created: int | None = None
+
+
+_IDENTITY = msgspec.json.Decoder(_Identity)
+
+
+class ChatStream:
+    """Translates one stream (`StreamTranslator`); end rules as CONTRACT 8.
+
+    `model` is the caller's own spelling. `choices` is how many answers were asked for: the stream
+    `is_finished` when that many have a finish reason and no other has begun.
+    """
+
+    def __init__(
+        self, model: str, *, usage_wanted: bool, max_event_bytes: int, choices: int = 1
+    ) -> None:
+        self.events = 0
+        self.has_content = False
+        self.is_finished = False
+        self.is_done = False
+        self.finish_reason: FinishReason | None = None
+        self.is_finish_reason_missing = False
+        self.usage = Usage()
+        self.failure: Problem | None = None
+        self._model = encode(model)
+        self._usage_wanted = usage_wanted
+        self._choices = choices
+        self._decoder = SseDecoder(max_event_bytes)
+        self._identity: _Identity | None = None
+        self._answers: dict[int, Answer] = {}
+        self._finished: set[int] = set()
+        self._has_ended = False  # the closing bytes have been handed out
+
+    def feed(self, data: bytes) -> bytes:
+        """Take one read; all whole events it completes, up to a fault."""
+        if self._is_over:
+            return b""
+        out: list[bytes] = []
+        try:
+            self._take_all(self._decoder.feed(data), out)
+        except SseTooLong as fault:
+            self._take_all(fault.events, out)
+            self._fail(problem(Code.UPSTREAM_ERROR))
+        return b"".join(out)
+
+    def feed_whole(self, body: bytes) -> bytes:
+        """Take one JSON reply where a stream was asked for; the whole stream, closing included."""
+        out: list[bytes] = []
+        try:
+            chunks = chunks_of(body)
+        except UpstreamFailed as failed:
+            self._fail(failed.problem)
+        else:
+            self._take_all((SseEvent(None, data) for data in [*chunks, DONE]), out)
+        return b"".join(out)
+
+    def close(self) -> bytes:
+        """The engine closed cleanly: the closing bytes if all that began has finished."""
+        out: list[bytes] = []
+        rest = self._decoder.finish()
+        if rest is not None and not self._finished:
+            self._take_all([rest], out)
+        if 0 < len(self._finished) == len(self._answers):
+            out.append(self.finish_now())
+        elif not self._is_over:
+            self._fail(problem(Code.UPSTREAM_ERROR))
+        return b"".join(out)
+
+    def finish_now(self) -> bytes:
+        """The closing bytes, once; for a stream that `is_finished`."""
+        if self._has_ended:
+            return b""
+        self._has_ended = True
+        return DONE_EVENT
+
+    @property
+    def _is_over(self) -> bool:
+        return self._has_ended or self.failure is not None
+
+    def _fail(self, what: Problem) -> None:
+        if self.failure is None and not self._has_ended:
+            self.failure = what
+
+    def _take_all(self, events: Iterable[SseEvent], out: list[bytes]) -> None:
+        for event in events:
+            self.events += 1
+            if event.data == DONE:
+                self._take_done(out)
+            else:
+                self._take(event, out)
+            if self._is_over:
+                break
+
+    def _take(self, event: SseEvent, out: list[bytes]) -> None:
+        """One event: learn from it, change what must change, hand it on."""
+        chunk = self._decoded(event)
+        if chunk is None:
+            return
+        data = event.data.replace(b"\n", b" ")  # between tokens only: in a string it is escaped
+        if is_given(chunk.usage):
+            self.usage = usage_of(chunk.usage)
+            if not self._usage_wanted:
+                if not chunk.choices:
+                    return
+                data = bytes(with_members(data, {"usage": None}))
+        edits = self._take_choices(chunk.choices or (), out)
+        if edits:
+            data = edit_choices(data, "delta", edits)
+        if self.failure is None:
+            out.append(render_event(with_model(data, chunk.model, self._model)))
+
+    def _decoded(self, event: SseEvent) -> Chunk | None:
+        """The chunk in an event; None, with `failure` set, if it is none."""
+        data = event.data
+        try:
+            chunk = CHUNK.decode(data) if is_utf8(data) else None
+            if self._identity is None:
+                self._identity = _identity_in(data)
+        except (msgspec.DecodeError, RecursionError):
+            chunk = None
+        if chunk is None or chunk.is_error or event.event == "error":
+            self._fail(error_problem(data))
+            return None
+        return chunk
+
+    def _take_choices(self, choices: Iterable[Choice], out: list[bytes]) -> dict[int, DeltaEdit]:
+        edits = {}
+        for place, choice in enumerate(choices):
+            answer = self._answers.get(choice.index) or self._begin(choice.index)
+            edit = answer.take(choice)
+            if edit is not None:
+                edits[place] = edit
+            if choice.finish_reason:
+                self._finished.add(choice.index)
+                self.finish_reason = answer.finish_reason
+                self.is_finished = len(self._answers) == len(self._finished) >= self._choices
+                self._fill(choice.index, answer, out)
+            if not self.has_content and choice.delta is not None:
+                self.has_content = choice.delta.says_something
+            if answer.numbers.count > _MAX_CALLS:
+                self._fail(problem(Code.UPSTREAM_ERROR))
+        return edits
+
+    def _begin(self, index: int) -> Answer:
+        answer = self._answers[index] = Answer()
+        self.is_finished = False
+        if len(self._answers) > max(_MAX_ANSWERS, self._choices):
+            self._fail(problem(Code.UPSTREAM_ERROR))
+        return answer
+
+    def _take_done(self, out: list[bytes]) -> None:
+        """The engine's last word; an answer without a finish reason is given one (CONTRACT 8)."""
+        self.is_done = self.is_finished = True
+        for index, answer in (self._answers or {0: Answer()}).items():
+            if answer.finish_reason is None:
+                self.is_finish_reason_missing = True
+                self.finish_reason = answer.end_without_reason()
+                self._fill(index, answer, out)
+                out.append(self._made(index, {}, self.finish_reason))
+        out.append(self.finish_now())
+
+    def _fill(self, index: int, answer: Answer, out: list[bytes]) -> None:
+        """Give calls that have ended without arguments their `{}`, in a chunk before the end."""
+        calls = [{"index": at, "function": {"arguments": "{}"}} for at in answer.take_unfilled()]
+        if calls:
+            out.append(self._made(index, {"tool_calls": calls}, None))
+
+    def _made(self, index: int, delta: object, reason: FinishReason | None) -> bytes:
+        """A chunk of our own, with the identity of the engine's."""
+        chunk = {
+            "object": "chat.completion.chunk",
+            "model": msgspec.Raw(self._model),
+            "choices": [{"index": index, "delta": delta, "finish_reason": reason}],
+        }
+        identity = raw_of(self._identity or _Identity())
+        return render_event(bytes(with_members(identity, {k: raw_of(v) for k, v in chunk.items()})))
+
+
+def _identity_in(data: bytes) -> _Identity:
+    """The identity in a stream's first chunk; empty where it is not of the usual kind."""
+    try:
+        found = _IDENTITY.decode(data)
+    except (msgspec.DecodeError, RecursionError):
+        return _Identity()
+    return found if len(found.id or "") <= _MAX_IDENTITY_BYTES else _Identity()

@@ -1,0 +1,76 @@
+"""Errors as OpenAI-speaking engines send them, in an HTTP error's body or in the midst of a 200.
+
+Their words are read only to tell an overflow of the context from other refusals; none is kept.
+"""
+
+import msgspec
+
+from anvil_trio.dialects.raw_json import ABSENT, is_given, is_string
+from anvil_trio.errors import Code, Problem, problem, status_problem
+
+__all__ = ["error_problem"]
+
+_OVERFLOW_WORDS = (
+    "context_length_exceeded",
+    "exceed_context_size",
+    "maximum context length",
+    "model's context length",
+    "available context size",
+)
+_OVERFLOW_STATUSES = frozenset({400, 413, 422})
+_NO_STATUS = 502  # an error object that names none
+_FIRST_ERROR_STATUS, _LAST_ERROR_STATUS = 400, 599
+
+
+class _Body(msgspec.Struct, gc=False):
+    """`{"error": {...}}`, `{"error": "words"}`, or SGLang's bare `{"object": "error", ...}`."""
+
+    error: msgspec.Raw = ABSENT
+    code: object = None
+    type: object = None
+    message: object = None
+
+
+_DECODER = msgspec.json.Decoder(_Body)
+_TEXT = msgspec.json.Decoder(str)
+
+
+def error_problem(
+    data: bytes, status: int | None = None, retry_after_s: int | None = None
+) -> Problem:
+    """What the caller is told of an engine's error (CONTRACT rows 9 and 37).
+
+    `data` is the body or the event; `status` the HTTP status, None inside a 200, where the
+    error's own integer code counts if it is one of 400..599. Never raises.
+    """
+    body = _read(data)
+    found = _status_in(body) if status is None else status
+    if found in _OVERFLOW_STATUSES and _is_overflow(body):
+        return problem(Code.CONTEXT_LENGTH_EXCEEDED, param="messages")
+    return status_problem(found, retry_after_s)
+
+
+def _read(data: bytes) -> _Body:
+    try:
+        body = _DECODER.decode(data)
+        if not is_given(body.error):
+            return body
+        if is_string(body.error):
+            return _Body(message=_TEXT.decode(body.error))
+        return _DECODER.decode(body.error)
+    except (msgspec.DecodeError, RecursionError):
+        return _Body()
+
+
+def _status_in(body: _Body) -> int:
+    code = body.code
+    if isinstance(code, str) and code.isascii() and code.isdecimal():
+        code = int(code[:4])
+    if type(code) is int and _FIRST_ERROR_STATUS <= code <= _LAST_ERROR_STATUS:
+        return code
+    return _NO_STATUS
+
+
+def _is_overflow(body: _Body) -> bool:
+    said = " ".join(part for part in (body.code, body.type, body.message) if isinstance(part, str))
+    return any(words in said.lower() for words in _OVERFLOW_WORDS)

@@ -1,0 +1,172 @@
+"""What the dialects of clients and engines meet in, and the shape each dialect has."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+import msgspec
+
+from anvil_trio.config.model import Tier
+from anvil_trio.errors import Problem
+
+__all__ = [
+    "ChatRequest",
+    "ClientDialect",
+    "FinishReason",
+    "Media",
+    "OutputLimit",
+    "RenderedReply",
+    "RenderedRequest",
+    "StreamTranslator",
+    "Usage",
+]
+
+
+class FinishReason(StrEnum):
+    """Why a reply ended, in the record's words."""
+
+    STOP = "stop"
+    LENGTH = "length"
+    TOOL_CALLS = "tool_calls"
+    CONTENT_FILTER = "content_filter"
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """How many parts of each kind a request carries."""
+
+    images: int = 0
+    videos: int = 0
+    audios: int = 0
+    files: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Token counts as the engine reported them; None where it reported none, never a made-up 0."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutputLimit:
+    """The caller's limit and the one sent upstream."""
+
+    requested: int | None = None
+    applied: int | None = None
+
+    @property
+    def is_clamped(self) -> bool:
+        """Whether the caller asked for more than the tier gives."""
+        return (
+            self.requested is not None
+            and self.applied is not None
+            and self.applied < self.requested
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """One chat request as a caller sent it: checked for types, otherwise untouched.
+
+    `fields` are the top-level members in their order, each as raw JSON. `model` is the caller's
+    own spelling. `prompt_tokens` is the estimate max(words, utf8 bytes / 4) over all text.
+    `choices` is how many answers were asked for (`n`).
+    """
+
+    model: str
+    stream: bool
+    usage_wanted: bool
+    fields: Mapping[str, msgspec.Raw] = field(repr=False)
+    prompt_tokens: int = 0
+    output_limit: int | None = None
+    choices: int = 1
+    media: Media = Media()
+    has_tools: bool = False
+    is_prefill: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedRequest:
+    """The body for the engine, and what the record should say about it."""
+
+    body: bytes = field(repr=False)
+    output_limit: OutputLimit = OutputLimit()
+    dropped_fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedReply:
+    """A whole unary reply for the caller."""
+
+    body: bytes = field(repr=False)
+    finish_reason: FinishReason | None
+    usage: Usage
+    has_content: bool
+
+
+class StreamTranslator(Protocol):
+    """One reply stream, engine's bytes in, caller's bytes out; knows no clock and no socket.
+
+    `feed` never loses what came before a fault: it returns the bytes that are good, then
+    `failure` is set and nothing more may be fed. Memory is bounded by `max_event_bytes` + 256 KiB.
+    """
+
+    events: int  # real events so far; comments and blank events are not progress
+    has_content: bool  # some text, reasoning or tool argument has been handed on
+    is_finished: bool  # a finish reason was seen
+    is_done: bool  # the engine said that nothing more will come
+    finish_reason: FinishReason | None
+    is_finish_reason_missing: bool  # ended well by `[DONE]` alone
+    usage: Usage
+    failure: Problem | None
+
+    def feed(self, data: bytes) -> bytes:
+        """Take one read's bytes; return all whole events they complete, in the caller's dialect."""
+        ...
+
+    def feed_whole(self, body: bytes) -> bytes:
+        """The engine sent one JSON reply instead: all of it as a stream, closing included."""
+        ...
+
+    def close(self) -> bytes:
+        """The engine's stream has ended cleanly: the closing bytes, or b"" with `failure` set."""
+        ...
+
+    def finish_now(self) -> bytes:
+        """After a finish reason, stop waiting for usage and `[DONE]`: the closing bytes."""
+        ...
+
+
+class ClientDialect(Protocol):
+    """What `exchange` needs of one client dialect."""
+
+    name: str
+
+    def render_request(self, request: ChatRequest, tier: Tier) -> RenderedRequest | Problem:
+        """The body for one of the tier's engines; a 400 where the tier cannot take the request."""
+        ...
+
+    def render_reply(self, body: bytes, request: ChatRequest) -> RenderedReply:
+        """An engine's unary reply for the caller. Raises `UpstreamFailed` if it is unusable."""
+        ...
+
+    def translator(self, request: ChatRequest, max_event_bytes: int) -> StreamTranslator:
+        """A fresh translator for one reply stream."""
+        ...
+
+    def parse_request(self, body: bytes) -> ChatRequest | Problem:
+        """Check a body's types (a 400 names the field, never the value)."""
+        ...
+
+    def render_problem(self, what: Problem) -> bytes:
+        """The JSON body of an HTTP error."""
+        ...
+
+    def terminal_error(self, what: Problem) -> bytes:
+        """The last frame of a stream that failed; no success marker follows it."""
+        ...
