@@ -12,7 +12,6 @@ from anvil_trio.actors.messages import (
     Refused,
     Release,
     Ticket,
-    Withdraw,
 )
 from anvil_trio.admission.messages import (
     AdmissionMessage,
@@ -64,8 +63,8 @@ class AdmissionState:
                     self._leave(client_id)
             case Inspect(ticket):
                 return [(ticket, self.snapshot())]
-            case Withdraw():
-                pass  # its Enter was answered already; a grant that met nobody comes back
+            case _:
+                pass  # Withdraw: its Enter was answered already; a grant that met nobody comes back
         return ()
 
     def _enter(self, ticket: Ticket, client_id: ClientId) -> Admitted | Refused:

@@ -127,8 +127,8 @@ class TierState:
             case Reconfigure(members, ceiling):
                 self._ceiling = ceiling
                 self._members.reconfigure(members)
-            case OwnerGone(owner):
-                self._bury(owner)
+            case _:
+                self._bury(message.owner)
 
     def _hear(self, readiness: Readiness) -> None:
         if self._generation is None or readiness.generation >= self._generation:
