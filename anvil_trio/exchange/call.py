@@ -1,0 +1,41 @@
+"""What is known of a request before its body is read, and the headers of its reply."""
+
+from dataclasses import dataclass
+
+from anvil_trio.decisions.builder import CallerIds
+from anvil_trio.dialects.ir import ClientDialect, OutputLimit
+from anvil_trio.exchange.caller import Header
+from anvil_trio.names import ClientId, RequestId
+
+__all__ = ["Call"]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One authenticated request for one dialect. The ids are safe tokens or None."""
+
+    dialect: ClientDialect
+    client_id: ClientId
+    gateway_request_id: RequestId
+    ids: CallerIds
+
+    def id_headers(self) -> list[Header]:
+        """The two ids that every inference reply carries, whatever its status."""
+        gateway_id = self.gateway_request_id.encode()
+        return [
+            (b"x-anvil-request-id", gateway_id),
+            (b"x-request-id", (self.ids.request_id or self.gateway_request_id).encode()),
+        ]
+
+    def reply_headers(self, limit: OutputLimit, *, is_stream: bool) -> list[Header]:
+        """The head of a successful reply; a clamped output limit is said aloud."""
+        kind = b"text/event-stream; charset=utf-8" if is_stream else b"application/json"
+        headers = [(b"content-type", kind), (b"cache-control", b"no-store"), *self.id_headers()]
+        if limit.is_clamped:
+            headers += [
+                (b"warning", b'299 anvil-serving "output limit lowered to the tier\'s"'),
+                (b"x-anvil-warning", b"max_tokens_clamped"),
+                (b"x-anvil-max-tokens-requested", b"%d" % (limit.requested or 0)),
+                (b"x-anvil-max-tokens-applied", b"%d" % (limit.applied or 0)),
+            ]
+        return headers

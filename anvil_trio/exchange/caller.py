@@ -1,0 +1,52 @@
+"""The caller's side of one exchange, as the exchange sees it."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from anvil_trio.errors import Problem
+
+__all__ = ["Caller", "Header"]
+
+Header = tuple[bytes, bytes]
+
+
+class Caller(Protocol):
+    """Who asked. `web` implements it over ASGI; tests implement it over memory.
+
+    `start`, `send` and `end` hand their bytes over before they wait: one that is cancelled has
+    been taken whole, in order, and is never written again.
+    """
+
+    @property
+    def has_started(self) -> bool:
+        """Whether the status line has been handed over: from then on no status can change."""
+        ...
+
+    @property
+    def bytes_sent(self) -> int:
+        """How many body bytes have been handed over."""
+        ...
+
+    def watch_for_leaving(self, leave: Callable[[], None]) -> None:
+        """Call `leave` once, in the step in which the caller is known to be gone; maybe now."""
+        ...
+
+    async def read_body(self, max_bytes: int, *, stall_s: float, total_s: float) -> bytes | Problem:
+        """The whole body; a 413 past `max_bytes`, a 408 after `stall_s` of silence or `total_s`."""
+        ...
+
+    async def start(self, status: int, headers: Sequence[Header]) -> None:
+        """Hand over the head."""
+        ...
+
+    async def send(self, data: bytes) -> None:
+        """Hand over body bytes; waits while too many wait to be written."""
+        ...
+
+    async def end(self, data: bytes = b"") -> None:
+        """Hand over the last bytes."""
+        ...
+
+    async def drained(self) -> None:
+        """Wait until what was handed over has been written, or nearly."""
+        ...

@@ -1,0 +1,41 @@
+"""How an exchange ended, and what its caller is still to be told."""
+
+from dataclasses import dataclass, field
+
+from anvil_trio.actors.messages import RefusalReason, Refused
+from anvil_trio.errors import Code, Problem, problem
+from anvil_trio.exchange.outcome import Outcome, outcome_of_failure, outcome_of_rejection
+
+__all__ = ["Closing", "broken", "not_admitted", "rejected"]
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """The end of one exchange.
+
+    `problem` becomes an HTTP error, or the dialect's terminal frame once the head is out;
+    `tail` is the rest of a stream, or a whole unary body.
+    """
+
+    outcome: Outcome
+    problem: Problem | None = None
+    tail: bytes = field(default=b"", repr=False)
+
+
+def rejected(what: Problem) -> Closing:
+    """A gate refused the request; nothing was reserved (R009)."""
+    return Closing(outcome_of_rejection(what), what)
+
+
+def broken(what: Problem) -> Closing:
+    """The one attempt on the chosen member broke."""
+    return Closing(outcome_of_failure(what), what)
+
+
+def not_admitted(refused: Refused, exhaustion_status: int) -> Closing:
+    """The tier itself refused: no other tier or host is ever asked (R008)."""
+    if refused.reason is RefusalReason.TIER_FAILED:
+        return Closing(Outcome.NOT_ADMITTED, problem(Code.TIER_FAILED))
+    is_quiesced = refused.reason is RefusalReason.QUIESCED
+    what = problem(Code.SERVICE_UNAVAILABLE, status=exhaustion_status)
+    return Closing(Outcome.QUIESCED if is_quiesced else Outcome.NOT_ADMITTED, what)

@@ -1,0 +1,43 @@
+"""The frozen value that one request hangs on from its first step to its last.
+
+A request reads the current generation once. Nothing here counts anything: what counts is in the
+`House` and outlives a change of configuration (CONTRACT 32).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from anvil_trio.config.model import RouterConfig, Tier
+from anvil_trio.exchange.deadlines import Limits
+from anvil_trio.facts import Verdict
+from anvil_trio.names import Alias, MemberId, TierId, normalise_alias
+from anvil_trio.tiers.actor import TierHandle
+from anvil_trio.upstream.client import Upstream
+
+__all__ = ["Generation", "Route", "VerdictOf"]
+
+VerdictOf = Callable[[TierId, MemberId], Verdict]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """What one alias stands for: one tier, its actor, and the way to each of its members."""
+
+    alias: Alias
+    tier: Tier
+    handle: TierHandle
+    upstreams: Mapping[MemberId, Upstream]
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """One configuration at work."""
+
+    config: RouterConfig
+    routes: Mapping[Alias, Route]
+    limits: Limits
+    verdict_of: VerdictOf
+
+    def resolve(self, model: str) -> Route | None:
+        """R001: the one route of a caller's model name, or None."""
+        return self.routes.get(normalise_alias(model))

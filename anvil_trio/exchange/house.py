@@ -1,0 +1,56 @@
+"""What counts and lives as long as the process: it is opened once and outlives every generation."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from anvil_trio.actors.bus import Bus
+from anvil_trio.admission.actor import AdmissionHandle
+from anvil_trio.decisions.events import Event
+from anvil_trio.decisions.log import DecisionLog
+from anvil_trio.exchange.watch import Watch
+from anvil_trio.names import TierId
+from anvil_trio.tiers.actor import TierHandle
+
+__all__ = ["Exchanges", "House"]
+
+
+class Exchanges:
+    """The exchanges that run now, so that the end of a shutdown's bound can reach each of them."""
+
+    def __init__(self) -> None:
+        self._running: set[Watch] = set()
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    @contextmanager
+    def entered(self, watch: Watch) -> Iterator[None]:
+        """Count one exchange for as long as the block lasts."""
+        self._running.add(watch)
+        try:
+            yield
+        finally:
+            self._running.discard(watch)
+
+    def shut_down(self) -> None:
+        """Cut every running exchange: each tells its caller so in its dialect's own frame."""
+        for watch in tuple(self._running):
+            watch.shut_down()
+
+
+@dataclass(slots=True)
+class House:
+    """The actors, the record and the running exchanges of one process.
+
+    `is_draining` is true from the moment of a stop; `/healthz` says so (CONTRACT 25).
+    """
+
+    admission: AdmissionHandle
+    tiers: Mapping[TierId, TierHandle]
+    log: DecisionLog
+    bus: Bus[Event]
+    wall_clock: Callable[[], float]  # seconds since the epoch
+    started_at: float  # likewise
+    exchanges: Exchanges = field(default_factory=Exchanges)
+    is_draining: bool = False

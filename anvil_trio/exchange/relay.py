@@ -1,0 +1,121 @@
+"""One reply's way from the engine to the caller: receive, translate, send; one task, one lapse.
+
+A relay runs inside the lease and the upstream stream and returns a `Closing`. What the caller is
+still to be told is told after both have been given back, so that nothing which is held ever waits
+for a caller without a bound.
+"""
+
+from http import HTTPStatus
+
+import trio
+
+from anvil_trio.decisions.builder import RecordBuilder
+from anvil_trio.errors import Code, Problem, UpstreamFailed, problem
+from anvil_trio.exchange.closing import Closing, broken
+from anvil_trio.exchange.deadlines import Due
+from anvil_trio.exchange.outcome import Outcome
+from anvil_trio.exchange.watch import Watch
+from anvil_trio.upstream.failures import error_problem
+from anvil_trio.upstream.stream import End, Head, UpstreamStream
+
+__all__ = ["Relay", "UnaryRelay"]
+
+MAX_ERROR_BODY = 65_536
+
+_LAPSED: dict[Due, tuple[Outcome, Code]] = {
+    Due.STARTUP: (Outcome.STARTUP_TIMEOUT, Code.STARTUP_TIMEOUT),
+    Due.IDLE: (Outcome.IDLE_TIMEOUT, Code.IDLE_TIMEOUT),
+    Due.STALL: (Outcome.CLIENT_STALLED, Code.REQUEST_TIMEOUT),
+}
+
+
+class Relay:
+    """What both kinds of reply share: the lapse loop, the head, and collecting a whole body.
+
+    Whatever was received is stored before anything else is awaited, so a lapse may cut in
+    anywhere and `_pump` be called again.
+    """
+
+    def __init__(
+        self, stream: UpstreamStream, watch: Watch, record: RecordBuilder, max_bytes: int
+    ) -> None:
+        self._stream, self._watch, self._record = stream, watch, record
+        self._max_bytes = max_bytes
+        self._head: Head | None = None
+        self._collected: list[bytes] = []
+        self._size = 0
+
+    async def run(self) -> Closing:
+        """Relay until the reply has ended, however it ends. Holds nothing of its own."""
+        due = Due.NOTHING
+        try:
+            while due in {Due.NOTHING, Due.HEARTBEAT}:
+                with self._watch.lapse():
+                    await self._resume(due)
+                    return await self._pump()
+                due = self._watch.due()
+        except UpstreamFailed as failure:
+            return self._broken(failure.problem)
+        return self._lapsed(due)
+
+    async def _resume(self, due: Due) -> None:
+        """Go on where a lapse cut in."""
+
+    async def _pump(self) -> Closing:
+        raise NotImplementedError
+
+    def _broken(self, what: Problem) -> Closing:
+        return broken(what)
+
+    def _lapsed(self, due: Due) -> Closing:
+        outcome, code = _LAPSED[due]
+        return Closing(outcome, problem(code))
+
+    async def _receive_head(self) -> Head:
+        if self._head is None:
+            item = await self._stream.receive()
+            assert isinstance(item, Head), "a reply begins with its head"
+            self._head = item
+        return self._head
+
+    async def _collect(self, max_bytes: int) -> bytes:
+        """The whole body; more than `max_bytes` is a failure."""
+        while True:
+            item = await self._stream.receive()
+            if isinstance(item, End):
+                return b"".join(self._collected)
+            assert isinstance(item, bytes), "a reply has one head"
+            self._watch.progressed()
+            self._size += len(item)
+            if self._size > max_bytes:
+                raise UpstreamFailed(problem(Code.UPSTREAM_ERROR))
+            self._collected.append(item)
+
+    async def _refused(self, head: Head) -> Closing:
+        """An engine's error answer, as our own fixed words (R012)."""
+        try:
+            body = await self._collect(MAX_ERROR_BODY)
+        except UpstreamFailed:  # its status is what matters
+            body = b""
+        return broken(error_problem(head.status, head.headers, body))
+
+    def _content_began(self) -> None:
+        if self._record.first_content_at is None:
+            self._record.first_content_at = trio.current_time()
+
+
+class UnaryRelay(Relay):
+    """A reply that is read whole; `run` returns the engine's body as the closing's tail."""
+
+    async def _pump(self) -> Closing:
+        head = await self._receive_head()
+        if not is_success(head):
+            return await self._refused(head)
+        body = await self._collect(self._max_bytes)
+        self._content_began()
+        return Closing(Outcome.SERVED, tail=body)
+
+
+def is_success(head: Head) -> bool:
+    """Whether the engine answered 2xx; a redirect is not followed and is no success."""
+    return HTTPStatus.OK <= head.status < HTTPStatus.MULTIPLE_CHOICES

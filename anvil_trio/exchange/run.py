@@ -1,0 +1,201 @@
+"""One chat request, from an authenticated call to its terminal record. Read this first.
+
+    permit -> body -> parse, alias, gates -> lease -> one attempt -> closing -> last words -> record
+
+Everything that must be given back is a `with`, entered before the next `await`; all of them are
+inside `life`, which the caller's leaving, the total deadline or a shutdown cuts at once. So however
+a request ends, leaving the blocks gives back the upstream stream, the lease and the permit, each
+exactly once (R009), and the record is written in `finally`.
+"""
+
+import structlog
+import trio
+
+from anvil_trio import __version__
+from anvil_trio.actors.messages import Refused
+from anvil_trio.decisions.builder import RecordBuilder
+from anvil_trio.dialects.ir import ChatRequest
+from anvil_trio.errors import Code, Problem, UpstreamFailed, problem
+from anvil_trio.exchange.call import Call
+from anvil_trio.exchange.caller import Caller, Header
+from anvil_trio.exchange.closing import Closing, broken, not_admitted, rejected
+from anvil_trio.exchange.delivery import deliver
+from anvil_trio.exchange.generation import Generation
+from anvil_trio.exchange.house import House
+from anvil_trio.exchange.outcome import Outcome, ending_of
+from anvil_trio.exchange.prepare import Prepared, prepare
+from anvil_trio.exchange.relay import UnaryRelay
+from anvil_trio.exchange.stream_relay import StreamRelay
+from anvil_trio.exchange.watch import Cut, Watch
+from anvil_trio.names import MemberId
+from anvil_trio.tiers.lease import Lease
+from anvil_trio.upstream.build import request_headers
+from anvil_trio.upstream.client import open_stream
+from anvil_trio.upstream.stream import UpstreamStream
+
+__all__ = ["run_chat"]
+
+_events = structlog.get_logger()
+
+
+async def run_chat(house: House, generation: Generation, call: Call, caller: Caller) -> None:
+    """Serve one chat request: at most one attempt, one record, and an answer unless they left.
+
+    Raises nothing but `trio.Cancelled`: a bug here ends this exchange with a 500, not the process.
+    """
+    await _Exchange(house, generation, call, caller).run()
+
+
+class _Exchange:
+    """One request's way through the house."""
+
+    def __init__(self, house: House, generation: Generation, call: Call, caller: Caller) -> None:
+        self._house, self._generation, self._call, self._caller = house, generation, call, caller
+        self._server = generation.config.server
+        self._watch = Watch(generation.limits)
+        self._headers: list[Header] = []
+        self._streaming: StreamRelay | None = None
+        self._record = RecordBuilder(
+            gateway_request_id=call.gateway_request_id,
+            started_at=trio.current_time(),
+            created_unix=house.wall_clock(),
+            client_id=call.client_id,
+            caller=call.ids,
+            config_sha256=generation.config.sha256 or None,
+            router_version=__version__,
+        )
+
+    async def run(self) -> None:
+        closing = Closing(Outcome.CANCELLED)  # stands if we are cancelled from outside
+        try:
+            with self._house.exchanges.entered(self._watch):
+                self._caller.watch_for_leaving(self._watch.leave)
+                closing = await self._live()
+                if not self._watch.is_gone and not await self._deliver(closing):
+                    closing = Closing(Outcome.CLIENT_STALLED)
+        finally:
+            self._write_record(closing.outcome)
+
+    async def _live(self) -> Closing:
+        """All phases, in which something is held; cut when `life` is."""
+        try:
+            with self._watch.life:
+                return await self._admit()
+        except Exception:  # noqa: BLE001 - a bug ends the exchange, not the process
+            _events.error("exchange_failed", request_id=self._call.gateway_request_id)
+            return Closing(Outcome.INTERNAL_ERROR, problem(Code.INTERNAL_ERROR))
+        return self._cut()
+
+    def _cut(self) -> Closing:
+        match self._watch.cut:
+            case Cut.CLIENT_GONE if self._streaming is not None and self._streaming.has_said_all:
+                return Closing(Outcome.SERVED)
+            case Cut.CLIENT_GONE:
+                _events.info("client_disconnected", request_id=self._call.gateway_request_id)
+                return Closing(Outcome.CLIENT_DISCONNECTED)
+            case Cut.SHUTDOWN:
+                return Closing(Outcome.SHUTDOWN, problem(Code.SHUTTING_DOWN))
+            case Cut.TOTAL:
+                return Closing(Outcome.REQUEST_TIMEOUT, problem(Code.REQUEST_TIMEOUT))
+
+    async def _admit(self) -> Closing:
+        """The front door and the body. Gates reserve nothing of a tier."""
+        permit = await self._house.admission.enter(self._call.client_id)
+        if isinstance(permit, Refused):
+            return Closing(Outcome.SERVER_BUSY, problem(Code.SERVER_BUSY))
+        with permit:
+            body = await self._caller.read_body(
+                self._server.max_body_bytes,
+                stall_s=self._server.client_stall_timeout_s,
+                total_s=self._server.total_timeout_s,
+            )
+            if isinstance(body, Problem):
+                return rejected(body)
+            self._watch.begin()
+            prepared = prepare(body, self._call.dialect, self._generation, self._record)
+            if isinstance(prepared, Problem):
+                return rejected(prepared)
+            self._headers = self._call.reply_headers(
+                prepared.rendered.output_limit, is_stream=prepared.request.stream
+            )
+            return await self._select(prepared)
+
+    async def _select(self, prepared: Prepared) -> Closing:
+        """One lease on one member, within the admission deadline; a grant beats its expiry."""
+        got: Lease | Refused | None = None
+        self._record.asked_at = trio.current_time()
+        with trio.move_on_after(self._watch.limits.admission_s):
+            got = await prepared.route.handle.acquire(self._call.client_id)
+        if got is None:
+            return Closing(Outcome.ADMISSION_TIMEOUT, problem(Code.ADMISSION_TIMEOUT))
+        if isinstance(got, Refused):
+            return not_admitted(got, self._generation.config.router.exhaustion_status)
+        with got as lease:
+            self._record.selected(lease.member_id, trio.current_time())
+            return await self._attempt(prepared, lease.member_id)
+
+    async def _attempt(self, prepared: Prepared, member_id: MemberId) -> Closing:
+        """The one attempt on the one member (R009): nothing here is ever tried again."""
+        upstream = prepared.route.upstreams[member_id]
+        headers = request_headers(
+            prepared.route.tier.dialect,
+            upstream.key,
+            self._call.gateway_request_id,
+            accept_stream=prepared.request.stream,
+        )
+        self._record.attempted_at = trio.current_time()
+        try:
+            async with open_stream(upstream, prepared.rendered.body, headers) as stream:
+                self._watch.dispatched(has_heartbeats=prepared.request.stream)
+                if prepared.request.stream:
+                    return await self._relay_stream(stream, prepared.request)
+                return await self._relay_unary(stream, prepared.request)
+        except UpstreamFailed as failure:
+            return broken(failure.problem)
+        finally:
+            self._record.upstream_ended_at = trio.current_time()
+
+    async def _relay_stream(self, stream: UpstreamStream, request: ChatRequest) -> Closing:
+        limit = self._server.max_event_bytes
+        translator = self._call.dialect.translator(request, limit)
+        self._streaming = StreamRelay(
+            stream,
+            self._watch,
+            self._record,
+            limit,
+            translator=translator,
+            caller=self._caller,
+            headers=self._headers,
+        )
+        try:
+            return await self._streaming.run()
+        finally:
+            self._record.usage = translator.usage
+            self._record.finish_reason = translator.finish_reason
+            self._record.is_finish_reason_missing = translator.is_finish_reason_missing
+
+    async def _relay_unary(self, stream: UpstreamStream, request: ChatRequest) -> Closing:
+        relay = UnaryRelay(stream, self._watch, self._record, self._server.max_event_bytes)
+        closing = await relay.run()
+        if closing.problem is not None:
+            return closing
+        reply = self._call.dialect.render_reply(closing.tail, request)
+        self._record.usage, self._record.finish_reason = reply.usage, reply.finish_reason
+        self._headers.append((b"content-length", b"%d" % len(reply.body)))
+        return Closing(closing.outcome, tail=reply.body)
+
+    async def _deliver(self, closing: Closing) -> bool:
+        return await deliver(
+            closing,
+            self._call,
+            self._caller,
+            self._headers,
+            stall_s=self._watch.limits.stall_s,
+        )
+
+    def _write_record(self, outcome: Outcome) -> None:
+        self._record.response_bytes = self._caller.bytes_sent
+        record = self._record.finish(
+            ending_of(outcome), now=trio.current_time(), unix_ts=self._house.wall_clock()
+        )
+        self._house.log.record(record)

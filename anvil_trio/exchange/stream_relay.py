@@ -1,0 +1,130 @@
+"""A reply that is handed on event by event."""
+
+from http import HTTPStatus
+
+from anvil_trio.decisions.builder import RecordBuilder
+from anvil_trio.dialects.ir import StreamTranslator
+from anvil_trio.errors import Problem
+from anvil_trio.exchange.caller import Caller, Header
+from anvil_trio.exchange.closing import Closing, broken
+from anvil_trio.exchange.deadlines import Due
+from anvil_trio.exchange.outcome import Outcome
+from anvil_trio.exchange.relay import Relay, is_success
+from anvil_trio.exchange.watch import Watch
+from anvil_trio.upstream.stream import End, Head, UpstreamStream
+
+__all__ = ["HEARTBEAT", "StreamRelay"]
+
+HEARTBEAT = b": keepalive\n"
+"""A comment ended by ONE newline: a blank line after it would make old SDKs dispatch an event."""
+
+
+class StreamRelay(Relay):
+    """Hands each read's whole events on at once, and heartbeats while the engine is silent.
+
+    The head is sent with the first event, or when the first heartbeat falls due after dispatch;
+    until then an engine's error is still a plain HTTP error (CONTRACT 5).
+    """
+
+    def __init__(
+        self,
+        stream: UpstreamStream,
+        watch: Watch,
+        record: RecordBuilder,
+        max_bytes: int,
+        *,
+        translator: StreamTranslator,
+        caller: Caller,
+        headers: list[Header],
+    ) -> None:
+        super().__init__(stream, watch, record, max_bytes)
+        self._translator = translator
+        self._caller, self._headers = caller, headers
+        self._outbox = b""  # made, but not yet handed over
+
+    @property
+    def has_said_all(self) -> bool:
+        """Whether the caller has been handed everything, so that its leaving loses nothing."""
+        return self._translator.is_done and not self._outbox
+
+    async def _resume(self, due: Due) -> None:
+        """Go on where a lapse cut in: send the beat that is due, or finish the write under way."""
+        if due is Due.HEARTBEAT:
+            await self._send(HEARTBEAT)
+        elif self._watch.deadlines.is_sending:
+            if self._outbox:
+                await self._hand_over()
+            else:
+                await self._caller.drained()
+            self._watch.sent()
+
+    async def _pump(self) -> Closing:
+        head = await self._receive_head()
+        if not is_success(head):
+            return await self._refused(head)
+        if not _is_event_stream(head):
+            return self._whole(await self._collect(self._max_bytes))
+        translator = self._translator
+        while True:
+            # Looked at here, so that a lapse which cut into the write below hides no fault.
+            if translator.failure is not None:
+                return self._broken(translator.failure)
+            item = await self._stream.receive()
+            if isinstance(item, End):
+                return self._ended(translator.close())
+            assert isinstance(item, bytes), "a reply has one head"
+            before = translator.events
+            out = translator.feed(item)
+            if translator.events != before:
+                self._progressed()
+            if out:
+                await self._send(out)
+
+    def _whole(self, body: bytes) -> Closing:
+        """A plain JSON answer to a streaming request, made a stream."""
+        tail = self._translator.feed_whole(body)
+        if self._translator.failure is None:
+            self._content_began()
+        return self._ended(tail)
+
+    def _progressed(self) -> None:
+        translator = self._translator
+        if translator.is_finished or translator.is_done:
+            self._watch.finished()
+        else:
+            self._watch.progressed()
+        if translator.has_content:
+            self._content_began()
+
+    async def _send(self, data: bytes) -> None:
+        self._watch.sending()
+        self._outbox = data
+        await self._hand_over()
+        self._watch.sent()
+
+    async def _hand_over(self) -> None:
+        if not self._caller.has_started:
+            await self._caller.start(HTTPStatus.OK, self._headers)
+        data, self._outbox = self._outbox, b""
+        await self._caller.send(data)
+
+    def _ended(self, tail: bytes) -> Closing:
+        failure = self._translator.failure
+        return broken(failure) if failure is not None else Closing(Outcome.SERVED, tail=tail)
+
+    def _broken(self, what: Problem) -> Closing:
+        """A break after the finish reason loses nothing: the reply is a success (CONTRACT 8)."""
+        translator = self._translator
+        if translator.is_finished or translator.is_done:
+            return Closing(Outcome.SERVED, tail=translator.finish_now())
+        return broken(what)
+
+    def _lapsed(self, due: Due) -> Closing:
+        if due is Due.GRACE:
+            return Closing(Outcome.SERVED, tail=self._translator.finish_now())
+        return super()._lapsed(due)
+
+
+def _is_event_stream(head: Head) -> bool:
+    kind = head.header(b"content-type") or b""
+    return kind.partition(b";")[0].strip().lower() == b"text/event-stream"

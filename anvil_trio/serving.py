@@ -1,0 +1,79 @@
+"""Runs the router: house, generation, sockets and server, from start to graceful stop."""
+
+import os
+import ssl
+from collections.abc import Callable, Mapping
+
+import trio
+
+from anvil_trio.assembly import open_app
+from anvil_trio.config.load import check_tls_files, expand_path, resolve_secrets
+from anvil_trio.config.model import RouterConfig, ServerSettings
+from anvil_trio.config.problems import ConfigError, ConfigProblem, ProblemCode
+from anvil_trio.exchange.house import House
+from anvil_trio.net.tls import server_context
+from anvil_trio.server.accept import Server
+from anvil_trio.server.listen import listen, raise_fd_limit
+from anvil_trio.server.options import ServerOptions
+from anvil_trio.server.signals import run_until_signalled
+
+__all__ = ["run_router"]
+
+
+async def run_router(
+    config: RouterConfig,
+    *,
+    host: str,
+    port: int,
+    on_ready: Callable[[str, int], None],
+    environ: Mapping[str, str] = os.environ,
+) -> None:
+    """Serve until SIGTERM or SIGINT, then end gracefully; a second signal ends at once.
+
+    `on_ready` is told the address once connections are taken. Raises ConfigError for what only
+    shows at start (secrets, files) and OSError if the address cannot be bound.
+    """
+    secrets = resolve_secrets(config, environ)
+    tls = _tls(config.server, environ)
+    raise_fd_limit()
+    listener = listen(host, port)
+    async with open_app(config, secrets) as app:
+        server = Server(
+            app,
+            _options(config.server, tls),
+            [listener],
+            on_stopping=lambda: _drain(app.house),
+            on_deadline=app.house.exchanges.shut_down,
+        )
+        async with trio.open_nursery() as nursery:
+            await nursery.start(run_until_signalled, server)
+            address = listener.getsockname()
+            on_ready(address[0], address[1])
+
+
+def _drain(house: House) -> None:
+    house.is_draining = True
+
+
+def _options(server: ServerSettings, tls: ssl.SSLContext | None) -> ServerOptions:
+    return ServerOptions(
+        max_connections=server.max_connections,
+        stall_timeout_s=server.client_stall_timeout_s,
+        shutdown_timeout_s=server.shutdown_timeout_s,
+        tls=tls,
+    )
+
+
+def _tls(server: ServerSettings, environ: Mapping[str, str]) -> ssl.SSLContext | None:
+    if server.tls_certfile is None or server.tls_keyfile is None:
+        return None
+    check_tls_files(server, environ)
+    try:
+        return server_context(
+            str(expand_path(server.tls_certfile, environ)),
+            str(expand_path(server.tls_keyfile, environ)),
+        )
+    except (OSError, ssl.SSLError):
+        message = "must name a certificate and the key that belongs to it"
+        problem = ConfigProblem("server.tls_certfile", ProblemCode.FILE_UNREADABLE, message)
+        raise ConfigError([problem]) from None

@@ -1,0 +1,76 @@
+"""Who is calling: credentials to a principal, by digest look-up.
+
+A token's sha256 is looked up in a dict of digests: what timing could reveal is about the digest,
+never about the token. Headers other than the two credential headers cannot choose the identity.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import sha256
+
+from anvil_trio.errors import Code, Problem, problem
+from anvil_trio.names import LEGACY_CLIENT, ClientId
+
+__all__ = ["Authenticator", "Principal", "Scope"]
+
+
+class Scope(StrEnum):
+    """What a credential may do. The operator token may do everything."""
+
+    OPERATOR = "operator"
+    INFERENCE_USE = "inference:use"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """An authenticated caller."""
+
+    client_id: ClientId
+    scopes: frozenset[Scope]
+
+    def may(self, scope: Scope) -> bool:
+        """Whether this caller may use a route of that scope."""
+        return Scope.OPERATOR in self.scopes or scope in self.scopes
+
+
+_OPERATOR = Principal(LEGACY_CLIENT, frozenset({Scope.OPERATOR}))
+
+
+class Authenticator:
+    """Turns a request's headers into a principal or a 401.
+
+    Without a token authentication is off: everyone is the operator.
+    """
+
+    def __init__(self, token: str | None) -> None:
+        self.is_on = token is not None
+        self._known: Mapping[bytes, Principal] = (
+            {} if token is None else {_digest(token.encode()): _OPERATOR}
+        )
+
+    def identify(self, headers: Iterable[tuple[bytes, bytes]]) -> Principal | Problem:
+        """The principal behind `Authorization: Bearer` or `x-api-key`.
+
+        The scheme's case and surrounding blanks do not matter; an Authorization of another scheme
+        is ignored. Two credentials that differ in client, or one of which is wrong, are a 401.
+        """
+        if not self.is_on:
+            return _OPERATOR
+        found = {self._known.get(_digest(token)) for token in _credentials(headers)}
+        principal = found.pop() if len(found) == 1 else None
+        return problem(Code.AUTHENTICATION) if principal is None else principal
+
+
+def _credentials(headers: Iterable[tuple[bytes, bytes]]) -> Iterable[bytes]:
+    for name, value in headers:
+        if name == b"x-api-key":
+            yield value.strip()
+        elif name == b"authorization":
+            scheme, _, token = value.strip().partition(b" ")
+            if scheme.lower() == b"bearer":
+                yield token.strip()
+
+
+def _digest(token: bytes) -> bytes:
+    return sha256(token).digest()

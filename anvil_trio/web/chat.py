@@ -1,0 +1,73 @@
+"""The chat routes: from an authenticated ASGI request to one exchange."""
+
+from collections.abc import Mapping
+from functools import partial
+from types import MappingProxyType
+from uuid import uuid4
+
+from anvil_trio.decisions.builder import CallerIds
+from anvil_trio.dialects.ir import ClientDialect
+from anvil_trio.dialects.openai_chat import CHAT
+from anvil_trio.exchange.call import Call
+from anvil_trio.exchange.generation import Generation
+from anvil_trio.exchange.house import House
+from anvil_trio.exchange.run import run_chat
+from anvil_trio.names import RequestId, is_correlation_token
+from anvil_trio.web.asgi_types import Headers, Receive, Scope, Send, headers_of
+from anvil_trio.web.auth import Principal
+from anvil_trio.web.respond import AsgiCaller, ServerSide
+from anvil_trio.web.watcher import run_watched
+
+__all__ = ["DIALECTS", "answer_chat", "safe_token"]
+
+DIALECTS: Mapping[str, ClientDialect] = MappingProxyType({CHAT.name: CHAT})
+
+
+async def answer_chat(
+    house: House,
+    generation: Generation,
+    principal: Principal,
+    dialect: ClientDialect,
+    scope: Scope,
+    receive: Receive,
+    send: Send,
+) -> None:
+    """Run one exchange; under a server that does not tell of leaving, a watcher stands in."""
+    headers = headers_of(scope)
+    gateway_id = RequestId(f"req_{uuid4().hex}")
+    call = Call(
+        dialect=dialect,
+        client_id=principal.client_id,
+        gateway_request_id=gateway_id,
+        ids=CallerIds(
+            request_id=safe_token(headers, b"x-request-id", b"request-id"),
+            session_id=safe_token(headers, b"x-anvil-session-id", b"x-session-affinity"),
+            workbench_run_id=safe_token(headers, b"x-anvil-workbench-run-id"),
+            task_id=safe_token(headers, b"x-anvil-task-id"),
+        ),
+    )
+    server = _server_side(scope)
+    caller = AsgiCaller(receive, send, server)
+    work = partial(run_chat, house, generation, call, caller)
+    if server is None:
+        await run_watched(work, caller.wait_for_leaving, caller.has_left)
+    else:
+        await work()
+
+
+def safe_token(headers: Headers, *names: bytes) -> str | None:
+    """The first of the named headers, if its value is safe to keep and show; else None."""
+    for name in names:
+        for key, value in headers:
+            if key == name:
+                text = value.decode("latin-1").strip()
+                return text if is_correlation_token(text) else None
+    return None
+
+
+def _server_side(scope: Scope) -> ServerSide | None:
+    extensions = scope.get("extensions")
+    if not isinstance(extensions, dict):
+        return None
+    side: ServerSide | None = extensions.get("anvil.client")
+    return side

@@ -1,0 +1,67 @@
+"""The read-only endpoints: ask each actor once, project, answer. None takes a chat place."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
+
+from pydantic import JsonValue
+
+from anvil_trio import __version__
+from anvil_trio.errors import Problem
+from anvil_trio.exchange.generation import Generation
+from anvil_trio.exchange.house import House
+from anvil_trio.facts import TierSnapshot
+from anvil_trio.names import TierId
+from anvil_trio.views.capacity import project_capacity
+from anvil_trio.views.models import project_models
+from anvil_trio.views.query import check_no_query, parse_capacity_query, parse_models_query
+from anvil_trio.views.status import project_status
+
+__all__ = ["VIEWS", "View"]
+
+View = Callable[[House, Generation, bytes], Awaitable[dict[str, JsonValue] | Problem]]
+
+
+async def _snapshots(house: House) -> dict[TierId, TierSnapshot | None]:
+    """Each owner is asked once per payload (T005.1)."""
+    return {tier_id: await handle.inspect() for tier_id, handle in house.tiers.items()}
+
+
+async def _models(
+    _house: House, generation: Generation, query: bytes
+) -> dict[str, JsonValue] | Problem:
+    wanted = parse_models_query(query, generation.config)
+    if isinstance(wanted, Problem):
+        return wanted
+    return project_models(generation.config, generation.verdict_of, only=wanted.only)
+
+
+async def _capacity(
+    house: House, generation: Generation, query: bytes
+) -> dict[str, JsonValue] | Problem:
+    wanted = parse_capacity_query(query, generation.config)
+    if isinstance(wanted, Problem):
+        return wanted
+    snapshots = await _snapshots(house)
+    return project_capacity(generation.config, generation.verdict_of, snapshots, only=wanted.only)
+
+
+async def _status(
+    house: House, generation: Generation, query: bytes
+) -> dict[str, JsonValue] | Problem:
+    refusal = check_no_query(query)
+    if refusal is not None:
+        return refusal
+    return project_status(
+        generation.config,
+        await _snapshots(house),
+        package_version=__version__,
+        started_unix=house.started_at,
+        now_unix=house.wall_clock(),
+    )
+
+
+VIEWS: Mapping[str, View] = MappingProxyType({
+    "models": _models,
+    "capacity": _capacity,
+    "status": _status,
+})

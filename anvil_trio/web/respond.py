@@ -1,0 +1,130 @@
+"""Replies as ASGI messages: whole JSON answers, problems, and the caller of an exchange."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import trio
+from pydantic import JsonValue
+
+from anvil_trio.errors import Code, Problem, problem
+from anvil_trio.exchange.caller import Header
+from anvil_trio.exchange.delivery import problem_headers
+from anvil_trio.web.asgi_types import Headers, Message, Receive, Send
+from anvil_trio.web.json_text import dumps
+
+__all__ = ["AsgiCaller", "ServerSide", "send_json", "send_problem"]
+
+
+class ServerSide(Protocol):
+    """What our own server puts into a scope: the connection as seen from the application."""
+
+    gone: bool
+    on_gone: Callable[[], None] | None
+
+    async def drained(self) -> None:
+        """Wait until what was sent has been written, or nearly."""
+        ...
+
+
+async def send_json(send: Send, value: JsonValue, status: int = 200) -> None:
+    """One JSON reply that no cache may keep; head and body leave in one write."""
+    body = dumps(value)
+    headers: Headers = [
+        (b"content-type", b"application/json"),
+        (b"cache-control", b"no-store"),
+        (b"content-length", b"%d" % len(body)),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+async def send_problem(
+    send: Send, what: Problem, body: bytes, extra: Sequence[Header] = ()
+) -> None:
+    """One error reply in the dialect that rendered `body`."""
+    headers = [*problem_headers(what, body), *extra]
+    if what.code is Code.AUTHENTICATION:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": what.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+class AsgiCaller:
+    """The caller of one exchange over ASGI.
+
+    With our own server its leaving is known in the step in which the server learns of it; under
+    another server a task that awaits `receive()` stands in (`web.watcher`).
+    """
+
+    def __init__(self, receive: Receive, send: Send, server: ServerSide | None) -> None:
+        self._receive, self._send, self._server = receive, send, server
+        self._leave: Callable[[], None] | None = None
+        self.has_started = False
+        self.bytes_sent = 0
+        self._body_read = trio.Event()
+
+    def watch_for_leaving(self, leave: Callable[[], None]) -> None:
+        """See `Caller`."""
+        self._leave = leave
+        if self._server is not None:
+            self._server.on_gone = leave
+            if self._server.gone:
+                leave()
+
+    async def read_body(self, max_bytes: int, *, stall_s: float, total_s: float) -> bytes | Problem:
+        """See `Caller`. Ends at once when the caller leaves, since `leave` cuts the exchange."""
+        parts: list[bytes] = []
+        size = 0
+        last_moment = trio.current_time() + total_s
+        with trio.move_on_after(min(stall_s, total_s)) as patience:
+            while True:
+                message = await self._receive()
+                if message["type"] == "http.disconnect":
+                    self.has_left()
+                    await trio.sleep_forever()  # cut by `leave`, or by the patience
+                part = message.get("body", b"")
+                assert isinstance(part, bytes)
+                size += len(part)
+                if size > max_bytes:
+                    return problem(Code.PAYLOAD_TOO_LARGE)
+                parts.append(part)
+                if not message.get("more_body", False):
+                    self._body_read.set()
+                    return parts[0] if len(parts) == 1 else b"".join(parts)
+                patience.deadline = min(trio.current_time() + stall_s, last_moment)
+        return problem(Code.BODY_TIMEOUT)
+
+    async def wait_for_leaving(self) -> None:
+        """Under a server that does not tell: returns when `receive()` says that they have left."""
+        await self._body_read.wait()
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+    def has_left(self) -> None:
+        """Say that the caller has gone."""
+        if self._leave is not None:
+            self._leave()
+
+    async def start(self, status: int, headers: Sequence[Header]) -> None:
+        """See `Caller`."""
+        self.has_started = True
+        await self._send(_start(status, headers))
+
+    async def send(self, data: bytes) -> None:
+        """See `Caller`."""
+        self.bytes_sent += len(data)
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})
+
+    async def end(self, data: bytes = b"") -> None:
+        """See `Caller`."""
+        self.bytes_sent += len(data)
+        await self._send({"type": "http.response.body", "body": data, "more_body": False})
+
+    async def drained(self) -> None:
+        """See `Caller`. A server that does not tell never lets a write be cut, so none is owed."""
+        if self._server is not None:
+            await self._server.drained()
+
+
+def _start(status: int, headers: Sequence[Header]) -> Message:
+    return {"type": "http.response.start", "status": status, "headers": list(headers)}

@@ -1,0 +1,91 @@
+"""One table of every route: path, method, scope, dialect and pool. Docs and tests read it too."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+from anvil_trio.web.auth import Scope
+
+__all__ = ["ROUTES", "Pool", "Route", "find", "methods_of"]
+
+
+class Pool(StrEnum):
+    """Which bound a route's requests count against."""
+
+    CHAT = "chat"  # the front door's permits
+    NONE = "none"  # read-only: takes no place and waits for nothing but its actor's answer
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One method on one path. `scope` None means open to everyone."""
+
+    method: str
+    path: str
+    name: str
+    scope: Scope | None
+    dialect: str
+    pool: Pool
+    summary: str
+
+
+_TABLE = (
+    Route("GET", "/healthz", "health", None, "openai", Pool.NONE, "Liveness, open to everyone."),
+    Route(
+        "POST",
+        "/v1/chat/completions",
+        "chat",
+        Scope.INFERENCE_USE,
+        "openai",
+        Pool.CHAT,
+        "OpenAI Chat Completions, unary and streamed.",
+    ),
+    Route(
+        "GET",
+        "/v1/models",
+        "models",
+        Scope.INFERENCE_USE,
+        "openai",
+        Pool.NONE,
+        "Configured aliases, with replica state.",
+    ),
+    Route(
+        "GET",
+        "/v1/models/capacity",
+        "capacity",
+        Scope.INFERENCE_USE,
+        "openai",
+        Pool.NONE,
+        "Admission counters of each tier.",
+    ),
+    Route(
+        "GET",
+        "/v1/router/status",
+        "status",
+        Scope.OPERATOR,
+        "openai",
+        Pool.NONE,
+        "Version, uptime, aliases and tier states.",
+    ),
+)
+
+ROUTES: Mapping[tuple[str, str], Route] = MappingProxyType({
+    (route.method, route.path): route for route in _TABLE
+})
+
+
+def normalise_path(path: str) -> str:
+    """A path as the table spells it: without trailing slashes, case kept."""
+    return path.rstrip("/") or "/"
+
+
+def find(method: str, path: str) -> Route | None:
+    """The route of one method on one path."""
+    return ROUTES.get((method, normalise_path(path)))
+
+
+def methods_of(path: str) -> tuple[str, ...]:
+    """All methods of a path in lexical order; empty if there is nothing there."""
+    wanted = normalise_path(path)
+    return tuple(sorted(route.method for route in _TABLE if route.path == wanted))

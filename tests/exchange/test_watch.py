@@ -1,0 +1,137 @@
+"""The two scopes of an exchange, on virtual time."""
+
+from dataclasses import replace
+
+import trio
+
+from anvil_trio.exchange.deadlines import Due, Limits
+from anvil_trio.exchange.watch import Cut, Watch
+
+LIMITS = Limits(admission_s=30, startup_s=300, idle_s=60, total_s=900, heartbeat_s=15, stall_s=40)
+
+
+async def test_the_total_deadline_runs_from_the_parse_and_is_never_moved(autojump_clock):
+    """A life ends total_timeout_s after `begin`, whatever progress there was."""
+    watch = Watch(LIMITS)
+    await trio.sleep(100)
+    watch.begin()
+    watch.dispatched(has_heartbeats=False)
+    with watch.life:
+        while True:
+            watch.progressed()
+            await trio.sleep(7)
+    assert trio.current_time() == 1000
+    assert watch.cut is Cut.TOTAL
+
+
+async def test_leaving_cuts_in_the_same_step(autojump_clock):
+    """`leave` ends the life at once, and the first reason stands."""
+    watch = Watch(LIMITS)
+    watch.begin()
+    async with trio.open_nursery() as nursery:
+
+        @nursery.start_soon
+        async def exchange():
+            with watch.life:
+                await trio.sleep_forever()
+
+        await trio.testing.wait_all_tasks_blocked()
+        watch.leave()
+        watch.shut_down()
+    assert trio.current_time() == 0
+    assert watch.cut is Cut.CLIENT_GONE
+    assert watch.is_gone
+
+
+async def test_a_shutdown_is_told_apart_from_leaving(autojump_clock):
+    """A life that a shutdown cut says so."""
+    watch = Watch(LIMITS)
+    watch.shut_down()
+    with watch.life:
+        await trio.sleep_forever()
+    assert watch.cut is Cut.SHUTDOWN
+    assert not watch.is_gone
+
+
+async def test_a_lapse_is_not_moved_by_events(autojump_clock):
+    """A lapse fires at the moment it was opened for; the numbers then say that nothing is due."""
+    watch = Watch(LIMITS)
+    watch.dispatched(has_heartbeats=False)
+    watch.progressed()
+    with watch.lapse():
+        await trio.sleep(30)
+        watch.progressed()
+        await trio.sleep_forever()
+    assert trio.current_time() == 60
+    assert watch.due() is Due.NOTHING
+    with watch.lapse():
+        await trio.sleep_forever()
+    assert trio.current_time() == 90
+    assert watch.due() is Due.IDLE
+
+
+async def test_the_finish_reason_moves_the_open_lapse_once(autojump_clock):
+    """After a finish reason the open lapse ends with the grace."""
+    watch = Watch(LIMITS)
+    watch.dispatched(has_heartbeats=True)
+    with watch.lapse():
+        await trio.sleep(5)
+        watch.finished()
+        await trio.sleep_forever()
+    assert trio.current_time() == 7
+    assert watch.due() is Due.GRACE
+
+
+async def test_a_write_is_noted(autojump_clock):
+    """While a write is under way its stall is what falls due."""
+    watch = Watch(LIMITS)
+    watch.dispatched(has_heartbeats=True)
+    watch.sending()
+    with watch.lapse():
+        await trio.sleep_forever()
+    assert trio.current_time() == 40
+    assert watch.due() is Due.STALL
+    watch.sent()
+    assert watch.due() is Due.NOTHING
+
+
+async def test_a_finish_before_any_lapse_is_only_noted(autojump_clock):
+    """`finished` needs no open lapse."""
+    watch = Watch(LIMITS)
+    watch.dispatched(has_heartbeats=False)
+    watch.finished()
+    assert watch.deadlines.next_due() == 2
+
+
+async def test_the_end_of_a_write_brings_the_engines_deadline_back(autojump_clock):
+    """A lapse opened for a write's stall ends in time for what falls due after the write."""
+    watch = Watch(replace(LIMITS, stall_s=400))
+    watch.dispatched(has_heartbeats=False)
+    watch.progressed()
+    await trio.sleep(15)
+    watch.sending()
+    with watch.lapse():
+        watch.sent()
+        await trio.sleep_forever()
+    assert trio.current_time() == 60
+    assert watch.due() is Due.IDLE
+
+
+async def test_a_write_that_may_stall_sooner_tightens_the_lapse(autojump_clock):
+    """The stall of a write is exact even if nothing else was due for longer."""
+    watch = Watch(LIMITS)
+    watch.dispatched(has_heartbeats=False)
+    with watch.lapse():
+        watch.sending()
+        await trio.sleep_forever()
+    assert trio.current_time() == 40
+    assert watch.due() is Due.STALL
+
+
+async def test_a_due_heartbeat_is_said_once(autojump_clock):
+    """Asking for what is due takes note of the beat, so that it is not due again at once."""
+    watch = Watch(LIMITS)
+    watch.dispatched(has_heartbeats=True)
+    await trio.sleep(15)
+    assert watch.due() is Due.HEARTBEAT
+    assert watch.due() is Due.NOTHING

@@ -1,0 +1,238 @@
+"""A whole router without sockets: real actors, real exchange, fake engines, fake callers."""
+
+import json
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import httpx
+import trio
+
+from anvil_trio.actors.bus import Bus
+from anvil_trio.actors.supervise import open_actors
+from anvil_trio.admission.actor import open_admission
+from anvil_trio.config.model import (
+    ReplicaIdentity,
+    ReplicaMember,
+    RouterConfig,
+    RouterSettings,
+    ServerSettings,
+    Tier,
+)
+from anvil_trio.decisions.builder import CallerIds
+from anvil_trio.decisions.events import Event
+from anvil_trio.decisions.log import DecisionLog
+from anvil_trio.decisions.record import DecisionRecord
+from anvil_trio.decisions.ring import Ring
+from anvil_trio.dialects.openai_chat import CHAT
+from anvil_trio.exchange.call import Call
+from anvil_trio.exchange.deadlines import Limits
+from anvil_trio.exchange.generation import Generation, Route
+from anvil_trio.exchange.house import House
+from anvil_trio.exchange.run import run_chat
+from anvil_trio.facts import Readiness, TierSnapshot, Verdict
+from anvil_trio.names import (
+    DIRECT_MEMBER,
+    LEGACY_CLIENT,
+    Alias,
+    ClientId,
+    MemberId,
+    OwnerId,
+    RequestId,
+    TierId,
+)
+from anvil_trio.tiers.actor import open_tier
+from anvil_trio.upstream.client import Upstream
+from tests.support.fake_caller import FakeCaller
+from tests.support.fake_upstream import FakeUpstream
+
+ALIAS = "llm.primary"
+TIER = TierId("primary")
+IDENTITY = ReplicaIdentity(
+    model_revision="rev-1",
+    engine_version="1.0",
+    image_digest="sha256:" + "0" * 64,
+    config_fingerprint="sha256:" + "1" * 64,
+)
+
+
+def replica_tier(tier_id: str = "primary", members: Iterable[str] = ("a", "b"), **more) -> Tier:
+    """A replica tier whose members' URLs say who they are."""
+    return Tier(
+        id=tier_id,
+        auth_env="UPSTREAM_KEY",
+        model="served-model",
+        model_identity=True,
+        health_path="/health",
+        context_limit=100_000,
+        replicas=tuple(
+            ReplicaMember(
+                id=member,
+                base_url=f"http://{tier_id}-{member}.test/v1",
+                host_id="host-a",
+                resource_id=f"resource-{member}",
+                qualification_ref=f"qual:{member}",
+            )
+            for member in members
+        ),
+        replica_identity=IDENTITY,
+        **more,
+    )
+
+
+def direct_tier(tier_id: str = "primary", **more) -> Tier:
+    """A tier of one unnamed member."""
+    return Tier(
+        id=tier_id,
+        auth_env="UPSTREAM_KEY",
+        model="served-model",
+        context_limit=100_000,
+        base_url=f"http://{tier_id}.test/v1",
+        **more,
+    )
+
+
+def config_of(*tiers: Tier, server: ServerSettings | None = None, **router) -> RouterConfig:
+    """A configuration with one alias per tier; the first tier's is `ALIAS`."""
+    every = tiers or (replica_tier(),)
+    aliases = [ALIAS, *(f"llm.{tier.id}" for tier in every[1:])]
+    return RouterConfig(
+        server=server or ServerSettings(),
+        router=RouterSettings(**router),
+        tiers=every,
+        routes={alias: TierId(tier.id) for alias, tier in zip(aliases, every, strict=True)},
+        sha256="c" * 64,
+    )
+
+
+def chat_body(*, model: str = ALIAS, stream: bool = False, **more) -> bytes:
+    """A plain chat request."""
+    body = {"model": model, "messages": [{"role": "user", "content": "hi"}], **more}
+    if stream:
+        body["stream"] = True
+    return json.dumps(body).encode()
+
+
+@dataclass(slots=True)
+class SmallHouse:
+    """A house, its one generation and its engines."""
+
+    house: House
+    generation: Generation
+    engines: Mapping[tuple[TierId, MemberId], FakeUpstream]
+    ring: Ring
+    _ready: int = field(default=0)
+
+    def engine(self, member: str = "", tier: str = TIER) -> FakeUpstream:
+        """The engine of one member."""
+        return self.engines[TierId(tier), MemberId(member)]
+
+    def ready(self, *members: str, tier: str = TIER) -> None:
+        """Publish which members are ready; nothing else is."""
+        self._ready += 1
+        eligible = frozenset(MemberId(member) for member in members)
+        self.house.tiers[TierId(tier)].set_readiness(Readiness(self._ready, eligible))
+
+    def limit_to(self, ceiling: int) -> None:
+        """From now on the first tier takes so many requests at once."""
+        members = self.generation.config.tier(TIER).member_ceilings
+        self.house.tiers[TIER].reconfigure(members, ceiling)
+
+    async def serve(self, caller: FakeCaller, client: str = LEGACY_CLIENT) -> FakeCaller:
+        """One exchange from its authenticated call to its record."""
+        number = len(self.ring)
+        call = Call(CHAT, ClientId(client), RequestId(f"req_{number:032x}"), CallerIds())
+        await run_chat(self.house, self.generation, call, caller)
+        return caller
+
+    async def chat(self, *, client: str = LEGACY_CLIENT, **body) -> FakeCaller:
+        """One plain exchange of a caller that stays and reads."""
+        return await self.serve(FakeCaller(chat_body(**body)), client)
+
+    @property
+    def records(self) -> list[DecisionRecord]:
+        """All records, oldest first."""
+        return list(self.ring)[::-1]
+
+    async def snapshot(self, tier: str = TIER) -> TierSnapshot:
+        """One tier's counters."""
+        return await self.house.tiers[TierId(tier)].inspect()
+
+    async def assert_at_rest(self) -> None:
+        """Nothing is held anywhere: leases, permits, exchanges, upstream connections."""
+        for handle in self.house.tiers.values():
+            snapshot = await handle.inspect()
+            assert (snapshot.active, snapshot.waiting) == (0, 0), snapshot
+            assert all(member.active == 0 for member in snapshot.members), snapshot
+        assert (await self.house.admission.inspect()).active == 0
+        assert len(self.house.exchanges) == 0
+        for engine in self.engines.values():
+            assert engine.opened == engine.closed
+
+
+@asynccontextmanager
+async def open_small_house(
+    config: RouterConfig | None = None, *, is_ready: bool = True
+) -> AsyncIterator[SmallHouse]:
+    """A house at work on virtual time; every member is ready unless told otherwise."""
+    config = config or config_of()
+    bus: Bus[Event] = Bus()
+    ring = Ring(10_000)
+    engines = {
+        (TierId(tier.id), member_id): FakeUpstream()
+        for tier in config.tiers
+        for member_id in tier.member_ids
+    }
+    async with open_actors(lambda _name: None) as actors:
+        owner = OwnerId(1)
+        house = House(
+            admission=open_admission(actors, config.server.max_concurrency, owner),
+            tiers={TierId(tier.id): open_tier(actors, tier, owner) for tier in config.tiers},
+            log=DecisionLog(ring, None, bus),
+            bus=bus,
+            wall_clock=trio.current_time,
+            started_at=0.0,
+        )
+        small = SmallHouse(house, _generation(house, config, engines), engines, ring)
+        if is_ready:
+            for tier in config.tiers:
+                small.ready(*tier.member_ids, tier=tier.id)
+        yield small
+
+
+def _generation(
+    house: House, config: RouterConfig, engines: Mapping[tuple[TierId, MemberId], FakeUpstream]
+) -> Generation:
+    server = config.server
+    routes = {}
+    for alias, tier_id in config.routes.items():
+        tier = config.tier(tier_id)
+        upstreams = {
+            member_id: Upstream(
+                member_id=member_id,
+                url=httpx.URL(f"{tier.endpoint_of(member_id)}/chat/completions"),
+                transport=engines[tier_id, member_id],
+                key="upstream-key",
+                connect_timeout_s=tier.timeout or config.router.relay_timeout,
+                max_reply_bytes=server.max_event_bytes,
+            )
+            for member_id in tier.member_ids
+        }
+        routes[Alias(alias)] = Route(Alias(alias), tier, house.tiers[tier_id], upstreams)
+    return Generation(
+        config=config,
+        routes=MappingProxyType(routes),
+        limits=Limits(
+            admission_s=server.admission_timeout_s,
+            startup_s=server.startup_timeout_s,
+            idle_s=server.idle_timeout_s,
+            total_s=server.total_timeout_s,
+            heartbeat_s=server.heartbeat_interval_s,
+            stall_s=server.client_stall_timeout_s,
+        ),
+        verdict_of=lambda _tier, _member: Verdict(is_ready=True, reason="identity_passed"),
+    )
+
+
+__all__ = ["ALIAS", "DIRECT_MEMBER", "SmallHouse", "chat_body", "config_of", "open_small_house"]

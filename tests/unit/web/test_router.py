@@ -1,0 +1,39 @@
+"""The one table of routes."""
+
+import pytest
+
+from anvil_trio.web.auth import Scope
+from anvil_trio.web.router import ROUTES, Pool, find, methods_of
+
+
+def test_only_liveness_is_open():
+    """Every route but `/healthz` asks for a scope."""
+    assert [route.path for route in ROUTES.values() if route.scope is None] == ["/healthz"]
+
+
+def test_only_chat_takes_a_place():
+    """No read-only route counts against the front door."""
+    assert {route.path for route in ROUTES.values() if route.pool is Pool.CHAT} == {
+        "/v1/chat/completions"
+    }
+
+
+@pytest.mark.parametrize("path", ["/v1/models", "/v1/models/", "/v1/models//"])
+def test_trailing_slashes_do_not_matter(path):
+    """A path is found with and without trailing slashes."""
+    route = find("GET", path)
+    assert route is not None
+    assert (route.name, route.scope) == ("models", Scope.INFERENCE_USE)
+
+
+@pytest.mark.parametrize("path", ["/", "", "/V1/models", "/v1/v1/models", "/v1/model"])
+def test_case_and_spelling_matter(path):
+    """Any other path is not there."""
+    assert find("GET", path) is None
+    assert methods_of(path) == ()
+
+
+def test_the_methods_of_a_path_are_known():
+    """A path with another method has an Allow list."""
+    assert find("GET", "/v1/chat/completions") is None
+    assert methods_of("/v1/chat/completions/") == ("POST",)
