@@ -120,8 +120,8 @@ class Opening:
         traceback: TracebackType | None,
     ) -> None:
         """Close the stream; nothing here waits, so nothing can keep it open."""
-        if self._stream is not None:
-            await self._stream.aclose()
+        assert self._stream is not None, "left without having been entered"
+        await self._stream.aclose()
 
 
 def open_stream(upstream: Upstream, body: bytes, headers: list[tuple[bytes, bytes]]) -> Opening:

@@ -116,7 +116,8 @@ class ReplyParser:
 
     def _check_head(self, head: Head) -> None:
         if sum(len(name) + len(value) + 4 for name, value in head.headers) > MAX_HEAD_BYTES:
-            self._head, self._fault = None, _TOO_LONG
+            self.begin()  # nothing of this reply is wanted
+            self._fault = _TOO_LONG
 
     def on_message_begin(self) -> None:
         """More than one reply: llhttp is told to stop."""

@@ -1,0 +1,1 @@
+"""The upstream side without sockets."""

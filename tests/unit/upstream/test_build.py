@@ -1,0 +1,71 @@
+"""URLs and headers of upstream requests."""
+
+import pytest
+
+from anvil_trio.config.model import TierDialect
+from anvil_trio.upstream.build import chat_url, request_headers, root_url
+
+
+@pytest.mark.parametrize(
+    ("base_url", "expected"),
+    [
+        ("http://127.0.0.1:8101", "http://127.0.0.1:8101/v1/chat/completions"),
+        ("http://127.0.0.1:8101/", "http://127.0.0.1:8101/v1/chat/completions"),
+        ("http://127.0.0.1:8101/v1", "http://127.0.0.1:8101/v1/chat/completions"),
+        ("http://127.0.0.1:8101/v1//", "http://127.0.0.1:8101/v1/chat/completions"),
+        ("https://engine.test/api", "https://engine.test/api/v1/chat/completions"),
+        ("https://engine.test/a%20b/v1", "https://engine.test/a%20b/v1/chat/completions"),
+        ("http://v1", "http://v1/v1/chat/completions"),
+        ("http://[::1]:8101/rev1", "http://[::1]:8101/rev1/v1/chat/completions"),
+        ("HTTP://127.0.0.1:8101", "http://127.0.0.1:8101/v1/chat/completions"),
+    ],
+)
+def test_chat_goes_below_v1_which_is_added_only_where_it_is_missing(base_url, expected):
+    """The chat URL is the base URL, `/v1` unless its path ends with it, and the endpoint."""
+    assert chat_url(base_url) == expected
+
+
+@pytest.mark.parametrize("base_url", ["http://127.0.0.1:8101/v1", "http://127.0.0.1:8101/a/b?c#d"])
+def test_probes_start_at_the_authority_root(base_url):
+    """Health and identity ignore whatever path the base URL has."""
+    assert root_url(base_url) == "http://127.0.0.1:8101"
+
+
+@pytest.mark.parametrize("builder", [chat_url, root_url])
+def test_the_empty_url_of_a_replica_tier_is_refused(builder):
+    """R003: the empty `base_url` of a replica tier cannot become a URL."""
+    with pytest.raises(AssertionError):
+        builder("")
+
+
+def test_an_openai_request_carries_exactly_the_allowed_headers():
+    """Nothing but the allow list travels to an OpenAI-speaking engine."""
+    headers = request_headers(TierDialect.OPENAI, "key", "req-1", accept_stream=False)
+    assert dict(headers) == {
+        b"content-type": b"application/json",
+        b"accept": b"application/json",
+        b"accept-encoding": b"identity",
+        b"x-request-id": b"req-1",
+        b"authorization": b"Bearer key",
+    }
+
+
+def test_a_stream_is_asked_for_as_an_event_stream():
+    """The accept header says whether a stream is wanted."""
+    headers = dict(request_headers(TierDialect.OPENAI, None, "req-1", accept_stream=True))
+    assert headers[b"accept"] == b"text/event-stream"
+
+
+@pytest.mark.parametrize("key", [None, ""])
+def test_without_a_key_no_credential_is_sent(key):
+    """A tier whose variable is unset or empty is asked without authorization."""
+    headers = dict(request_headers(TierDialect.OPENAI, key, "req-1", accept_stream=True))
+    assert b"authorization" not in headers
+
+
+def test_an_anthropic_engine_gets_its_own_key_header_and_version():
+    """The Messages dialect shows its key as `x-api-key` and names the API's version."""
+    headers = dict(request_headers(TierDialect.ANTHROPIC, "key", "req-1", accept_stream=True))
+    assert headers[b"x-api-key"] == b"key"
+    assert headers[b"anthropic-version"] == b"2023-06-01"
+    assert b"authorization" not in headers
