@@ -4,6 +4,8 @@ import re
 import tomllib
 from pathlib import Path
 
+from anvil_trio.config.parse import parse_config
+
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -31,6 +33,15 @@ def test_the_commands_name_what_the_project_installs() -> None:
     assert marked("demo").strip().endswith(".venv/bin/anvil-serving demo")
     assert "anvil-serving" in project["scripts"]
     assert marked("test").strip().endswith(".venv/bin/tox")
+
+
+def test_the_configuration_of_the_quick_start_loads() -> None:
+    """The example is a valid configuration of one alias over two members on loopback."""
+    config = parse_config(marked("config").encode())
+    (tier,) = config.tiers
+    assert dict(config.routes) == {"llm.primary": "pair"}
+    assert tier.member_ids == ("member-a", "member-b")
+    assert {member.base_url[:16] for member in tier.replicas} == {"http://127.0.0.1"}
 
 
 def test_ci_runs_the_test_command_of_the_readme() -> None:
