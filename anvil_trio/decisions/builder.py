@@ -75,6 +75,7 @@ class RecordBuilder:
     is_finish_reason_missing: bool = False
 
     asked_at: float | None = None  # the tier was asked for a member
+    answered_at: float | None = None  # it gave one, refused, or the wait was over
     attempted_at: float | None = None  # the connection to the member began
     first_content_at: float | None = None  # the first text, reasoning or tool argument went out
     upstream_ended_at: float | None = None  # the engine's reply was read or given up
@@ -82,7 +83,6 @@ class RecordBuilder:
     _route: str = field(default=UNPARSED_ROUTE, init=False)
     _tier: Tier | None = field(default=None, init=False)
     _member_id: MemberId | None = field(default=None, init=False)
-    _admitted_at: float | None = field(default=None, init=False)
     _is_finished: bool = field(default=False, init=False)
 
     def routed(self, alias: Alias, tier: Tier) -> None:
@@ -97,7 +97,7 @@ class RecordBuilder:
     def selected(self, member_id: MemberId, now: float) -> None:
         """The tier has reserved this member: from here on there is exactly one attempt (R009)."""
         self._member_id = member_id
-        self._admitted_at = now
+        self.answered_at = now
 
     def finish(self, ending: Ending, *, now: float, unix_ts: float) -> DecisionRecord:
         """The one record of this request. A second call is a bug."""
@@ -132,7 +132,7 @@ class RecordBuilder:
             response_bytes=self.response_bytes,
             # Nobody waits for a probe: asking the tier reads its newest readiness (R007).
             readiness_check_ms=None if self.asked_at is None else 0,
-            admission_wait_ms=_span_ms(self.asked_at, self._admitted_at, now),
+            admission_wait_ms=_span_ms(self.asked_at, self.answered_at, now),
             upstream_duration_ms=_span_ms(self.attempted_at, self.upstream_ended_at, now),
             time_to_first_content_ms=self._first_content_ms(),
             finish_reason=self.finish_reason,

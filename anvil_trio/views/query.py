@@ -1,4 +1,4 @@
-"""The query parameters of the read-only pages: a value, or the problem with them (CONTRACT 27)."""
+"""The query parameters of the read-only pages: a value, or the problem with them."""
 
 from dataclasses import dataclass
 from urllib.parse import parse_qsl

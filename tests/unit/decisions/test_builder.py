@@ -104,6 +104,13 @@ def test_a_caller_that_left_the_queue_was_not_admitted():
     assert record.admission_wait_ms == 1500
 
 
+def test_a_refused_wait_lasted_until_the_tier_answered():
+    """The wait ends with the tier's answer, not with the delivery of the refusal."""
+    made = builder(replica_tier())
+    made.asked_at, made.answered_at = 10.5, 11.0
+    assert finished(made, UNAVAILABLE).admission_wait_ms == 500
+
+
 def test_a_replica_request_refused_by_a_gate_is_request_rejected():
     """T011: a gate before the tier leaves `request_rejected`, no member and no attempt."""
     record = finished(builder(replica_tier()), REJECTED)

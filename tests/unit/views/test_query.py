@@ -52,7 +52,7 @@ def test_a_repeated_model_is_refused(parse):
 @pytest.mark.parametrize("parse", PARSERS)
 @pytest.mark.parametrize("query", [f"{BAD}=1".encode(), b"model=chat&images=1", b"Model=chat"])
 def test_any_other_parameter_is_refused(parse, query):
-    """CONTRACT 27: an unknown parameter is a 400 that does not repeat it."""
+    """An unknown parameter is a 400 that does not repeat it."""
     status, code, message, param = shown(parse(query, config()))
     assert (status, code, param) == (400, Code.INVALID_REQUEST, None)
     assert BAD not in message
@@ -63,7 +63,7 @@ def test_any_other_parameter_is_refused(parse, query):
     [b"limit=20", b"after=x&before=y&order=asc", b"after_id=x&before_id=y", b"limit=a&limit=b"],
 )
 def test_the_sdks_paging_is_ignored_on_the_model_list_only(query):
-    """CONTRACT 27: what the vendors' SDKs send to page is accepted where they send it."""
+    """What the vendors' SDKs send to page is accepted where they send it."""
     assert parse_models_query(query, config()) == ModelQuery()
     assert shown(parse_capacity_query(query, config()))[0] == 400
 
@@ -81,7 +81,7 @@ def test_a_query_that_cannot_be_read_is_refused(parse, query):
 
 
 def test_the_status_page_takes_no_parameter():
-    """CONTRACT 27: any parameter of a page without parameters is a 400."""
+    """Any parameter of a page without parameters is a 400."""
     assert check_no_query(b"") is None
     for query in (b"model=chat", b"limit=1", b"x"):
         assert shown(check_no_query(query))[0] == 400

@@ -1,0 +1,126 @@
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from anvil_trio.decisions.record import render_line
+from anvil_trio.decisions.words import AttemptOutcome, AttemptReason, RequestKind, Selection
+from anvil_trio.exchange.outcome import Outcome, ending_of
+from anvil_trio.names import Alias, MemberId
+from anvil_trio.views.capacity import project_capacity
+from anvil_trio.views.models import project_models
+from anvil_trio.views.status import project_status
+from tests.unit.decisions.samples import builder, finished, replica_tier
+from tests.unit.views.samples import (
+    DIRECT,
+    DOWN,
+    REPLICA,
+    config,
+    direct_snapshot,
+    read,
+    replica_snapshot,
+    verdicts,
+)
+
+PAGE = (Path(__file__).parents[2] / "docs" / "observability.md").read_text(encoding="utf-8")
+WORD = re.compile(r"`([^`]+)`")
+
+
+def table(heading: str) -> list[list[str]]:
+    """The rows of the table whose head begins with `heading`, as cells."""
+    rows = PAGE[PAGE.index(f"| {heading}") :].splitlines()[2:]
+    end = next(number for number, row in enumerate(rows) if not row.startswith("|"))
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[:end]]
+
+
+def first_words(heading: str) -> list[str]:
+    """What a table's rows are about."""
+    return [row[0].strip("`") for row in table(heading)]
+
+
+def example(path: str):
+    """The JSON example of one page of the router."""
+    section = PAGE.split(f"### `GET {path}`\n")[1]
+    return json.loads(section.split("```json\n")[1].split("```")[0])
+
+
+def best_known_line():
+    """A line that lacks no field."""
+    made = builder(replica_tier())
+    made.asked_at = 10.5
+    made.selected(MemberId("member-a"), 10.5)
+    record = json.loads(render_line(finished(made)))
+    return record | {"session_id": "session", "cache_read_input_tokens": 1}
+
+
+def test_the_page_explains_every_field_of_a_line():
+    """The table of fields and the keys of a line are the same set."""
+    assert sorted(first_words("field")) == sorted(best_known_line())
+
+
+def test_the_page_marks_the_fields_that_may_be_absent():
+    """What may be left out of a line is marked, and nothing else is."""
+    marked = {name.strip("`") for name, text in table("field") if "*absent*" in text}
+    assert set(json.loads(render_line(finished(builder())))) >= set(best_known_line()) - marked
+    assert marked == {
+        "admission_wait_ms",
+        "cache_read_input_tokens",
+        "client_id",
+        "config_sha256",
+        "replica_member_id",
+        "replica_selection",
+        "router_version",
+        "session_id",
+    }
+
+
+@pytest.mark.parametrize(
+    ("heading", "words"),
+    [
+        ("`outcome`", AttemptOutcome),
+        ("`reason`", AttemptReason),
+        ("`replica_selection` | `replica_member_id`", Selection),
+    ],
+)
+def test_the_page_explains_every_closed_word(heading, words):
+    """Each closed list of a record stands on the page in full and in order."""
+    assert first_words(heading) == [word.value for word in words]
+
+
+def test_the_page_names_every_kind_of_request():
+    """The kinds are listed where the field is explained."""
+    (text,) = [text for name, text in table("field") if name == "`kind`"]
+    assert WORD.findall(text) == [kind.value for kind in RequestKind]
+
+
+def test_the_page_says_of_every_ending_what_the_record_holds():
+    """The table of endings is the one that the code uses."""
+    shown = [
+        [
+            f"`{outcome.value}`",
+            f"`{ending.workload_outcome.value}`",
+            f"`{ending.attempt.value}`",
+            "" if ending.refusal is None else f"`{ending.refusal.value}`",
+        ]
+        for outcome in Outcome
+        for ending in [ending_of(outcome)]
+    ]
+    assert table("outcome |") == shown
+
+
+def test_the_examples_are_what_the_router_answers():
+    """Each example is the projection of one configuration, key by key."""
+    verdict_of, _ = verdicts(b=DOWN)
+    busy = {REPLICA: replica_snapshot(2, 1, waiting=4), DIRECT: direct_snapshot()}
+    assert example("/v1/models") == read(
+        project_models(config(), verdict_of, only=Alias("llm.primary"))
+    )
+    assert example("/v1/models/capacity") == read(
+        project_capacity(config(), verdict_of, {DIRECT: direct_snapshot(5)}, only=Alias("chat"))
+    )
+    assert example("/v1/router/status") == read(
+        project_status(
+            config(), busy, package_version="0.1.0", started_unix=1.7e9, now_unix=1.7e9 + 60
+        )
+    )
