@@ -42,9 +42,9 @@ def _refused(reason: AttemptReason | None = None) -> Ending:
     return Ending(WorkloadOutcome.REJECTED, refusal=reason)
 
 
-# A deadline that fires after dispatch is the engine's failure in the attempt, whose reasons are five,
-# and a timeout for the caller. A wait that was refused is a rejection and no timeout: it says that
-# the tier was full, and no engine was asked.
+# A deadline that fires after dispatch is the engine's failure in the attempt, whose reasons are
+# few, and a timeout for the caller. A wait that was refused is a rejection and no timeout: it says
+# that the tier was full, and no engine was asked.
 _ENDINGS: dict[Outcome, Ending] = {
     Outcome.SERVED: Ending(WorkloadOutcome.SUCCESS, AttemptReason.SERVED),
     Outcome.BACKEND_ERROR: Ending(WorkloadOutcome.ERROR, AttemptReason.BACKEND_ERROR),

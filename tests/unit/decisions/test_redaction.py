@@ -39,7 +39,7 @@ def line_of(made: RecordBuilder, ending) -> str:
     ],
 )
 def test_a_dispatched_request_leaves_no_private_text(tier, member_id, ending):
-    """R012: no URL, host, resource, credential, parameter or unsafe text of a caller is recorded."""
+    """R012: no URL, host, resource, credential, parameter or unsafe text of a caller shows."""
     made = begun()
     made.routed(Alias("llm.primary"), tier)
     made.asked_at = 0.0
