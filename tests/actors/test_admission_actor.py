@@ -1,0 +1,78 @@
+"""The front door as its callers meet it."""
+
+import pytest
+import trio
+
+from anvil_trio.actors.caller import ActorStopped
+from anvil_trio.actors.messages import RefusalReason, Refused
+from anvil_trio.actors.supervise import open_actors
+from anvil_trio.admission.actor import AdmissionActor, open_admission
+from anvil_trio.admission.messages import AdmissionSnapshot
+from anvil_trio.admission.permit import Permit
+from anvil_trio.names import ClientId, OwnerId
+
+CLIENT = ClientId("c")
+
+
+def fail_on_crash(name: str) -> None:
+    """No actor may crash here."""
+    raise AssertionError(name)
+
+
+class Broken:
+    """A state with a bug in it."""
+
+    def handle(self, message: object) -> tuple[()]:
+        raise ZeroDivisionError
+
+
+async def test_a_full_house_refuses_without_waiting():
+    """At `max_concurrency` the answer is `server_busy`, at once; a place given back is free."""
+    async with open_actors(fail_on_crash) as actors:
+        door = open_admission(actors, 1, OwnerId(1))
+        got = await door.enter(CLIENT)
+        assert isinstance(got, Permit)
+        with got:
+            assert await door.enter(CLIENT) == Refused(RefusalReason.SERVER_BUSY)
+            assert await door.inspect() == AdmissionSnapshot(1, 1, {CLIENT: 1})
+        again = await door.enter(CLIENT)
+        assert isinstance(again, Permit)
+        with again:
+            pass
+        assert await door.inspect() == AdmissionSnapshot(0, 1)
+
+
+async def test_a_permit_that_nobody_takes_goes_back():
+    """Who is cancelled before the answer holds nothing."""
+    async with open_actors(fail_on_crash) as actors:
+        door = open_admission(actors, 1, OwnerId(1))
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await door.enter(CLIENT)
+        assert scope.cancelled_caught
+        await door.inspect()
+        assert (await door.inspect()).active == 0
+
+
+async def test_a_crashed_front_door_lets_nobody_in():
+    """A bug at the front door refuses everyone, keeps nobody waiting, and is told by name."""
+    crashed: list[str] = []
+    async with open_actors(crashed.append) as actors:
+        actor = AdmissionActor(5)
+        actors.start(actor)
+        door = actor.handle(OwnerId(1))
+        held = await door.enter(CLIENT)
+        assert isinstance(held, Permit)
+        with held:
+            actor.machine = Broken()
+            assert await door.enter(CLIENT) == Refused(RefusalReason.ADMISSION_FAILED)
+        assert await door.inspect() == AdmissionSnapshot(0, 5, {}, is_failed=True)
+    assert crashed == ["admission"]
+
+
+async def test_asking_after_the_end_is_a_late_mistake():
+    """A front door that has been closed answers nobody."""
+    async with open_actors(fail_on_crash) as actors:
+        door = open_admission(actors, 1, OwnerId(1))
+    with pytest.raises(ActorStopped):
+        await door.enter(CLIENT)
