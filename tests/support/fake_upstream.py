@@ -21,6 +21,7 @@ from anvil_trio.upstream.stream import END, End, Head, Received
 
 __all__ = [
     "BROKEN_WRITE",
+    "END",
     "JSON",
     "REFUSED",
     "SSE",
@@ -30,6 +31,7 @@ __all__ = [
     "FakeCall",
     "FakeUpstream",
     "Fault",
+    "Head",
     "Reply",
     "Step",
     "models",
@@ -58,6 +60,7 @@ class Fault(Enum):
     RESET = auto()  # the connection breaks
     CUT = auto()  # the connection ends before the reply does
     MALFORMED = auto()  # bytes come that are no HTTP
+    LATE = auto()  # the system gave the connection up
 
 
 Step: TypeAlias = Head | bytes | End | float | Fault
@@ -108,6 +111,7 @@ _RAISED: dict[Fault, type[httpx.TransportError]] = {
     Fault.RESET: httpx.ReadError,
     Fault.CUT: httpx.RemoteProtocolError,
     Fault.MALFORMED: httpx.RemoteProtocolError,
+    Fault.LATE: httpx.ReadTimeout,
 }
 
 

@@ -1,0 +1,1 @@
+"""Probing on virtual time, over scripted engines."""
