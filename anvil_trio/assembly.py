@@ -30,6 +30,7 @@ from anvil_trio.upstream.build import chat_url
 from anvil_trio.upstream.client import Upstream, open_probe_client
 from anvil_trio.upstream.stream import UpstreamTransport
 from anvil_trio.upstream.transport import MemberTransport
+from anvil_trio.views.fingerprint import public_sha256
 from anvil_trio.web.asgi import App
 from anvil_trio.web.auth import Authenticator
 
@@ -45,7 +46,6 @@ class MakeTransport(Protocol):
 
 
 _THIS_PROCESS = OwnerId(1)
-_RING_SIZE = 10_000
 
 _events = structlog.get_logger()
 
@@ -70,7 +70,7 @@ async def open_house(
                 tiers=MappingProxyType({
                     TierId(tier.id): open_tier(actors, tier, _THIS_PROCESS) for tier in config.tiers
                 }),
-                log=DecisionLog(Ring(_RING_SIZE), journal, bus),
+                log=DecisionLog(Ring(), journal, bus),
                 bus=bus,
                 wall_clock=wall_clock,
                 started_at=wall_clock(),
@@ -129,6 +129,7 @@ async def open_generation(
                 routes=MappingProxyType(_routes(house, config, transports, keys)),
                 limits=_limits(config),
                 verdict_of=prober.verdict,
+                public_sha256=public_sha256(config),
             )
             nursery.cancel_scope.cancel()
     finally:

@@ -4,19 +4,17 @@ A request reads the current generation once. Nothing here counts anything: what 
 `House` and outlives a change of configuration (CONTRACT 32).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from anvil_trio.config.model import RouterConfig, Tier
 from anvil_trio.exchange.deadlines import Limits
-from anvil_trio.facts import Verdict
-from anvil_trio.names import Alias, MemberId, TierId, normalise_alias
+from anvil_trio.names import Alias, MemberId, normalise_alias
 from anvil_trio.tiers.actor import TierHandle
 from anvil_trio.upstream.client import Upstream
+from anvil_trio.views.readiness import VerdictOf
 
-__all__ = ["Generation", "Route", "VerdictOf"]
-
-VerdictOf = Callable[[TierId, MemberId], Verdict]
+__all__ = ["Generation", "Route"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +35,7 @@ class Generation:
     routes: Mapping[Alias, Route]
     limits: Limits
     verdict_of: VerdictOf
+    public_sha256: str  # of the secret-free, URL-free projection that may be shown
 
     def resolve(self, model: str) -> Route | None:
         """R001: the one route of a caller's model name, or None."""

@@ -61,7 +61,7 @@ class _Exchange:
             created_unix=house.wall_clock(),
             client_id=call.client_id,
             caller=call.ids,
-            config_sha256=generation.config.sha256 or None,
+            config_sha256=generation.public_sha256,
             router_version=__version__,
         )
 
@@ -126,6 +126,7 @@ class _Exchange:
         self._record.asked_at = trio.current_time()
         with trio.move_on_after(self._watch.limits.admission_s):
             got = await prepared.route.handle.acquire(self._call.client_id)
+        self._record.answered_at = trio.current_time()
         if got is None:
             return Closing(Outcome.ADMISSION_TIMEOUT, problem(Code.ADMISSION_TIMEOUT))
         if isinstance(got, Refused):

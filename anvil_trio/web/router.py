@@ -31,13 +31,13 @@ class Route:
 
 
 _TABLE = (
-    Route("GET", "/healthz", "health", None, "openai", Pool.NONE, "Liveness, open to everyone."),
+    Route("GET", "/healthz", "health", None, "chat", Pool.NONE, "Liveness, open to everyone."),
     Route(
         "POST",
         "/v1/chat/completions",
         "chat",
         Scope.INFERENCE_USE,
-        "openai",
+        "chat",
         Pool.CHAT,
         "OpenAI Chat Completions, unary and streamed.",
     ),
@@ -46,7 +46,7 @@ _TABLE = (
         "/v1/models",
         "models",
         Scope.INFERENCE_USE,
-        "openai",
+        "chat",
         Pool.NONE,
         "Configured aliases, with replica state.",
     ),
@@ -55,7 +55,7 @@ _TABLE = (
         "/v1/models/capacity",
         "capacity",
         Scope.INFERENCE_USE,
-        "openai",
+        "chat",
         Pool.NONE,
         "Admission counters of each tier.",
     ),
@@ -64,7 +64,7 @@ _TABLE = (
         "/v1/router/status",
         "status",
         Scope.OPERATOR,
-        "openai",
+        "chat",
         Pool.NONE,
         "Version, uptime, aliases and tier states.",
     ),

@@ -44,6 +44,7 @@ from anvil_trio.names import (
 )
 from anvil_trio.tiers.actor import open_tier
 from anvil_trio.upstream.client import Upstream
+from anvil_trio.views.fingerprint import public_sha256
 from tests.support.fake_caller import FakeCaller
 from tests.support.fake_upstream import FakeUpstream
 
@@ -232,6 +233,7 @@ def _generation(
             stall_s=server.client_stall_timeout_s,
         ),
         verdict_of=lambda _tier, _member: Verdict(is_ready=True, reason="identity_passed"),
+        public_sha256=public_sha256(config),
     )
 
 
