@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from anvil_trio.dialects.chat_chunks import CallEdit, CallPiece, Choice, DeltaEdit
+from anvil_trio.dialects.chat_chunks import CallEdit, CallPiece, Delta, DeltaEdit
 from anvil_trio.dialects.ir import FinishReason
 from anvil_trio.dialects.raw_json import is_given
 from anvil_trio.dialects.tool_calls import (
@@ -31,14 +31,14 @@ class Answer:
         self.numbers = CallNumbers()
         self.unfilled: set[int] = set()
 
-    def take(self, choice: Choice) -> DeltaEdit | None:
-        """Learn from one event's part of this answer; what must change in it, or None."""
-        if choice.finish_reason:
-            self.finish_reason = finish_reason_of(choice.finish_reason)
-        delta = choice.delta
-        if delta is None:
-            return None
-        reasoning = delta.other_reasoning
+    def finish(self, reason: str) -> FinishReason:
+        """The engine has said why this answer ends."""
+        self.finish_reason = finish_reason_of(reason)
+        return self.finish_reason
+
+    def take(self, delta: Delta) -> DeltaEdit | None:
+        """Learn from one piece of this answer; what must change in it, or None."""
+        reasoning = delta.misplaced_reasoning
         calls = self._take_calls(delta.tool_calls) if delta.tool_calls else {}
         return DeltaEdit(reasoning, calls) if reasoning or calls else None
 

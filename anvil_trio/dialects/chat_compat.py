@@ -1,4 +1,4 @@
-"""The history of a chat, shaped for what a tier's engines take (the `compat` table, CONTRACT 14).
+"""The history of a chat, shaped for what a tier's engines take (its `compat` table).
 
 A message is written anew only if one of its members must change, and then only that member.
 """
@@ -27,6 +27,7 @@ _USER = msgspec.Raw(b'"user"')
 _EMPTY = msgspec.Raw(b'""')
 _NULL = msgspec.Raw(b"null")
 _SYSTEM_ROLES = frozenset({"system", "developer"})
+_CHANGING_ROLES = frozenset({*_SYSTEM_ROLES, "assistant"})
 _REASONING = ("reasoning_content", "reasoning", "reasoning_text")  # the first non-empty one counts
 _NO_SUBSTANCE = frozenset({"role", "name", "content", "tool_calls", *_REASONING})
 _PARAGRAPH = "\n\n"
@@ -58,7 +59,10 @@ class _Turn:
 
 def shape_history(raw: msgspec.Raw, compat: Compat) -> History:
     """The messages as this tier's engines take them; the very same bytes if none must change."""
-    turns = list(map(_Turn, MESSAGES.decode(raw), items_of(raw)))
+    messages = MESSAGES.decode(raw)
+    if _cannot_change(messages, compat):
+        return History(raw, is_prefill=False)
+    turns = list(map(_Turn, messages, items_of(raw)))
     kept = [turn for turn in turns if not _is_only_thought(turn, compat)]
     for turn in kept:
         _change_members(turn, compat)
@@ -68,6 +72,14 @@ def shape_history(raw: msgspec.Raw, compat: Compat) -> History:
         messages=raw_of([turn.rendered() for turn in placed]) if is_changed else raw,
         is_prefill=is_prefill([turn.message for turn in placed]),
     )
+
+
+def _cannot_change(messages: Sequence[Message], compat: Compat) -> bool:
+    """Whether it is plain from the roles alone that there is nothing to do."""
+    roles = {message.role for message in messages}
+    if compat.system_position == "keep":
+        roles.discard("system")
+    return roles.isdisjoint(_CHANGING_ROLES)
 
 
 def _change_members(turn: _Turn, compat: Compat) -> None:

@@ -73,7 +73,8 @@ class Message(msgspec.Struct, gc=False):
 MESSAGES = msgspec.json.Decoder(list[Message])
 
 _TEXT = msgspec.json.Decoder(str)
-_KINDS = ("image", "video", "audio", "file")
+_KINDS = ("image", "video", "audio", "file")  # in the order of Media's fields
+_NO_MEDIA = Media()
 
 
 def _says_something(part: Part | str) -> bool:
@@ -83,7 +84,7 @@ def _says_something(part: Part | str) -> bool:
 
 
 def is_prefill(messages: Sequence[Message]) -> bool:
-    """Whether the model is to go on from words put in its mouth (CONTRACT 38)."""
+    """Whether the model is to go on from words put in its mouth."""
     return bool(messages) and messages[-1].role == "assistant" and not messages[-1].tool_calls
 
 
@@ -103,19 +104,14 @@ def texts_of(messages: Iterable[Message]) -> Iterator[str]:
 
 def media_in(messages: Iterable[Message]) -> Media:
     """How many parts of each kind there are, told by their type, else by their members."""
-    counts = dict.fromkeys(_KINDS, 0)
-    for message in messages:
-        if isinstance(message.content, list):
-            for part in message.content:
-                kind = None if isinstance(part, str) else _kind_of(part)
-                if kind is not None:
-                    counts[kind] += 1
-    return Media(
-        images=counts["image"],
-        videos=counts["video"],
-        audios=counts["audio"],
-        files=counts["file"],
-    )
+    kinds = [
+        _kind_of(part)
+        for message in messages
+        if isinstance(message.content, list)
+        for part in message.content
+        if isinstance(part, Part)
+    ]
+    return Media(*map(kinds.count, _KINDS)) if kinds else _NO_MEDIA
 
 
 def _kind_of(part: Part) -> str | None:

@@ -18,6 +18,7 @@ from anvil_trio.dialects.raw_json import (
     ABSENT,
     NULL,
     encode,
+    is_empty_list,
     is_given,
     is_list,
     is_string,
@@ -100,7 +101,7 @@ def _drop_idle_tools(fields: Fields) -> list[str]:
     """Take out `tools` that hold none, and a `tool_choice` that then forces nothing."""
     dropped = []
     tools = fields.get("tools", NULL)
-    if tools == NULL or (is_list(tools) and not items_of(tools)):
+    if tools == NULL or is_empty_list(tools):
         fields.pop("tools", None)
         dropped += ["tools"] if tools != NULL else []
     choice = fields.get("tool_choice", ABSENT)

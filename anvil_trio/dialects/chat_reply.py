@@ -24,7 +24,7 @@ from anvil_trio.dialects.raw_json import (
 )
 from anvil_trio.dialects.tool_calls import mended_arguments
 from anvil_trio.dialects.usage import finish_reason_of, usage_of
-from anvil_trio.errors import UpstreamFailed
+from anvil_trio.errors import Code, UpstreamFailed, problem
 
 __all__ = ["chunks_of", "render_reply"]
 
@@ -80,16 +80,13 @@ def chunks_of(body: bytes) -> list[bytes]:
 
 def _read(body: bytes) -> Chunk:
     try:
-        reply = CHUNK.decode(body) if is_utf8(body) else None
+        reply = CHUNK.decode(body) if is_utf8(body) else Chunk()
     except (msgspec.DecodeError, RecursionError):
-        reply = None
-    if (
-        reply is None
-        or reply.is_error
-        or not reply.choices
-        or any(choice.message is None for choice in reply.choices)
-    ):
-        raise UpstreamFailed(error_problem(body)) from None
+        reply = Chunk()
+    if reply.is_error:
+        raise UpstreamFailed(error_problem(body))
+    if not reply.choices or any(choice.message is None for choice in reply.choices):
+        raise UpstreamFailed(problem(Code.UPSTREAM_ERROR))
     return reply
 
 
@@ -100,7 +97,7 @@ def _edit_of(message: Delta) -> DeltaEdit:
             mended = mended_arguments(call.function.arguments)
             if mended is not call.function.arguments:
                 calls[place] = CallEdit(arguments=mended)
-    return DeltaEdit(message.other_reasoning, calls)
+    return DeltaEdit(message.misplaced_reasoning, calls)
 
 
 def _indexed(message: msgspec.Raw) -> msgspec.Raw:

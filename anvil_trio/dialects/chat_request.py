@@ -22,7 +22,7 @@ from anvil_trio.errors import Code, Problem, problem
 __all__ = ["LIMIT_FIELDS", "parse_request"]
 
 LIMIT_FIELDS = ("max_tokens", "max_completion_tokens")
-"""Both names of the output limit; where a caller sends both the smaller applies (CONTRACT 38)."""
+"""Both names of the output limit; where a caller sends both the smaller applies."""
 
 
 class _Object(msgspec.Struct, gc=False):

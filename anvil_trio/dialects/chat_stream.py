@@ -4,7 +4,7 @@ An event keeps its bytes but for `model` and what docs/dialects.md lists. Nothin
 between streams, so no caller can see another's calls, finish reason or counts.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -13,14 +13,16 @@ from anvil_trio.dialects.chat_chunks import (
     CHUNK,
     Choice,
     Chunk,
+    Delta,
     DeltaEdit,
     edit_choices,
     with_model,
+    with_reasoning,
 )
 from anvil_trio.dialects.chat_reply import chunks_of
 from anvil_trio.dialects.engine_errors import error_problem
 from anvil_trio.dialects.ir import FinishReason, Usage
-from anvil_trio.dialects.raw_json import encode, is_given, is_utf8, raw_of, with_members
+from anvil_trio.dialects.raw_json import ABSENT, NULL, encode, is_utf8, raw_of, with_members
 from anvil_trio.dialects.sse import DONE, DONE_EVENT, SseDecoder, SseEvent, SseTooLong, render_event
 from anvil_trio.dialects.usage import usage_of
 from anvil_trio.errors import Code, Problem, UpstreamFailed, problem
@@ -43,7 +45,7 @@ _IDENTITY = msgspec.json.Decoder(_Identity)
 
 
 class ChatStream:
-    """Translates one stream (`StreamTranslator`); end rules as CONTRACT 8.
+    """Translates one stream (`StreamTranslator`); its end rules are in docs/dialects.md.
 
     `model` is the caller's own spelling. `choices` is how many answers were asked for: the stream
     `is_finished` when that many have a finish reason and no other has begun.
@@ -89,19 +91,21 @@ class ChatStream:
         except UpstreamFailed as failed:
             self._fail(failed.problem)
         else:
-            self._take_all((SseEvent(None, data) for data in [*chunks, DONE]), out)
+            flat = (data.replace(b"\r", b" ") for data in chunks)
+            self._take_all((SseEvent(None, data) for data in [*flat, DONE]), out)
         return b"".join(out)
 
     def close(self) -> bytes:
         """The engine closed cleanly: the closing bytes if all that began has finished."""
         out: list[bytes] = []
-        rest = self._decoder.finish()
-        if rest is not None and not self._finished:
+        rest = self._decoder.finish()  # some engines leave out the last blank line
+        if rest is not None and not self._is_over and not self._is_whole:
             self._take_all([rest], out)
-        if 0 < len(self._finished) == len(self._answers):
-            out.append(self.finish_now())
-        elif not self._is_over:
-            self._fail(problem(Code.UPSTREAM_ERROR))
+        if not self._is_over:
+            if self._is_whole:
+                out.append(self.finish_now())
+            else:
+                self._fail(problem(Code.UPSTREAM_ERROR))
         return b"".join(out)
 
     def finish_now(self) -> bytes:
@@ -114,6 +118,11 @@ class ChatStream:
     @property
     def _is_over(self) -> bool:
         return self._has_ended or self.failure is not None
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether there is an answer, and every one that began has its finish reason."""
+        return 0 < len(self._answers) == len(self._finished)
 
     def _fail(self, what: Problem) -> None:
         if self.failure is None and not self._has_ended:
@@ -134,50 +143,67 @@ class ChatStream:
         chunk = self._decoded(event)
         if chunk is None:
             return
-        data = event.data.replace(b"\n", b" ")  # between tokens only: in a string it is escaped
-        if is_given(chunk.usage):
+        data = event.data
+        if b"\n" in data:  # between tokens only: within a string it is escaped
+            data = data.replace(b"\n", b" ")
+        if chunk.usage is not ABSENT and chunk.usage != NULL:
             self.usage = usage_of(chunk.usage)
             if not self._usage_wanted:
                 if not chunk.choices:
                     return
                 data = bytes(with_members(data, {"usage": None}))
-        edits = self._take_choices(chunk.choices or (), out)
+        edits = self._take_choices(chunk.choices, out) if chunk.choices else {}
         if edits:
-            data = edit_choices(data, "delta", edits)
+            data = _edited(data, edits)
         if self.failure is None:
-            out.append(render_event(with_model(data, chunk.model, self._model)))
+            out += (b"data: ", with_model(data, chunk.model, self._model), b"\n\n")
 
     def _decoded(self, event: SseEvent) -> Chunk | None:
         """The chunk in an event; None, with `failure` set, if it is none."""
         data = event.data
         try:
-            chunk = CHUNK.decode(data) if is_utf8(data) else None
-            if self._identity is None:
-                self._identity = _identity_in(data)
+            chunk = CHUNK.decode(data) if data.isascii() or is_utf8(data) else None
         except (msgspec.DecodeError, RecursionError):
             chunk = None
-        if chunk is None or chunk.is_error or event.event == "error":
+        if chunk is None:
+            self._fail(problem(Code.UPSTREAM_ERROR))
+            return None
+        if chunk.is_error or event.event == "error":
             self._fail(error_problem(data))
             return None
+        if self._identity is None:
+            self._identity = _identity_in(data)
         return chunk
 
     def _take_choices(self, choices: Iterable[Choice], out: list[bytes]) -> dict[int, DeltaEdit]:
+        """Learn from each choice of an event; what must change in them, by place."""
         edits = {}
         for place, choice in enumerate(choices):
             answer = self._answers.get(choice.index) or self._begin(choice.index)
-            edit = answer.take(choice)
-            if edit is not None:
-                edits[place] = edit
             if choice.finish_reason:
-                self._finished.add(choice.index)
-                self.finish_reason = answer.finish_reason
-                self.is_finished = len(self._answers) == len(self._finished) >= self._choices
+                self._finish(choice.index, answer.finish(choice.finish_reason))
+            delta = choice.delta
+            if delta is not None:
+                self.has_content = self.has_content or delta.says_something
+                if delta.tool_calls or delta.reasoning or delta.reasoning_text:
+                    edit = self._take_rich(answer, delta)
+                    if edit is not None:
+                        edits[place] = edit
+            if choice.finish_reason:
                 self._fill(choice.index, answer, out)
-            if not self.has_content and choice.delta is not None:
-                self.has_content = choice.delta.says_something
-            if answer.numbers.count > _MAX_CALLS:
-                self._fail(problem(Code.UPSTREAM_ERROR))
         return edits
+
+    def _take_rich(self, answer: Answer, delta: Delta) -> DeltaEdit | None:
+        """A delta with more than plain text in it."""
+        edit = answer.take(delta)
+        if answer.numbers.count > _MAX_CALLS:
+            self._fail(problem(Code.UPSTREAM_ERROR))
+        return edit
+
+    def _finish(self, index: int, reason: FinishReason) -> None:
+        self.finish_reason = reason
+        self._finished.add(index)
+        self.is_finished = self._is_whole and len(self._finished) >= self._choices
 
     def _begin(self, index: int) -> Answer:
         answer = self._answers[index] = Answer()
@@ -187,7 +213,7 @@ class ChatStream:
         return answer
 
     def _take_done(self, out: list[bytes]) -> None:
-        """The engine's last word; an answer without a finish reason is given one (CONTRACT 8)."""
+        """The engine's last word; an answer without a finish reason is given one."""
         self.is_done = self.is_finished = True
         for index, answer in (self._answers or {0: Answer()}).items():
             if answer.finish_reason is None:
@@ -212,6 +238,16 @@ class ChatStream:
         }
         identity = raw_of(self._identity or _Identity())
         return render_event(bytes(with_members(identity, {k: raw_of(v) for k, v in chunk.items()})))
+
+
+def _edited(data: bytes, edits: Mapping[int, DeltaEdit]) -> bytes:
+    """An event with its choices changed, the short way where there is one."""
+    if len(edits) == 1:
+        (edit,) = edits.values()
+        short = None if edit.calls else with_reasoning(data, edit.reasoning)
+        if short is not None:
+            return short
+    return edit_choices(data, "delta", edits)
 
 
 def _identity_in(data: bytes) -> _Identity:

@@ -38,7 +38,7 @@ _TEXT = msgspec.json.Decoder(str)
 def error_problem(
     data: bytes, status: int | None = None, retry_after_s: int | None = None
 ) -> Problem:
-    """What the caller is told of an engine's error (CONTRACT rows 9 and 37).
+    """What the caller is told of an engine's error.
 
     `data` is the body or the event; `status` the HTTP status, None inside a 200, where the
     error's own integer code counts if it is one of 400..599. Never raises.

@@ -12,6 +12,7 @@ __all__ = [
     "ABSENT",
     "NULL",
     "encode",
+    "is_empty_list",
     "is_given",
     "is_list",
     "is_string",
@@ -47,6 +48,11 @@ def is_string(raw: msgspec.Raw) -> bool:
 def is_list(raw: msgspec.Raw) -> bool:
     """Whether a member is a JSON array."""
     return _first_byte(raw) == b"["
+
+
+def is_empty_list(raw: msgspec.Raw) -> bool:
+    """Whether a member is an array without items; does not read the items of one that has some."""
+    return is_list(raw) and not bytes(raw).strip(b"[] \t\r\n")
 
 
 def _first_byte(raw: msgspec.Raw) -> bytes:

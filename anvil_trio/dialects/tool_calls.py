@@ -13,7 +13,7 @@ __all__ = [
 ]
 
 NO_ARGUMENTS = msgspec.Raw(b'"{}"')
-"""The arguments of a call that has none: an empty object, as a JSON string (CONTRACT 16)."""
+"""The arguments of a call that has none: an empty object, as a JSON string."""
 
 NOTHING_YET = msgspec.Raw(b'""')
 

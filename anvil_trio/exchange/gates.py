@@ -1,7 +1,7 @@
 """What a tier takes at all: gates that every request passes before anything is reserved.
 
 They judge the request by the tier's configuration alone, so their answer is the same whether the
-tier is idle, full or down (REFERENCE 5.1). Types are judged earlier, by the dialect; the output
+tier is idle, full or down. Types are judged earlier, by the dialect; the output
 limit is lowered, not refused, when the request is rendered.
 """
 
@@ -17,7 +17,7 @@ _TOO_MUCH_WITH_MEDIA = "Prompt, media and output together are longer than this m
 
 
 def check(request: ChatRequest, tier: Tier, exhaustion_status: int) -> Problem | None:
-    """Why this tier cannot take this request, or None (CONTRACT 9, 13 and 36).
+    """Why this tier cannot take this request, or None.
 
     `exhaustion_status` is the operator's status for a tier that cannot serve now, which a tier
     without tools answers to a request with tools.
