@@ -41,7 +41,7 @@ def _plans(config: RouterConfig, keys: Mapping[TierId, str | None]) -> dict[Key,
 
 
 def _max_age_s(settings: RouterSettings) -> float:
-    """How long a result counts: as many whole rounds as timeouts are borne (CONTRACT 26)."""
+    """How long a result counts: as many whole rounds as timeouts are borne."""
     round_s = settings.availability_probe_interval + 2 * settings.availability_probe_timeout
     return settings.availability_failures * round_s
 

@@ -1,4 +1,4 @@
-"""What one probe's answers mean: a verdict whose reason comes from a closed list (CONTRACT 26, 44).
+"""What one probe's answers mean: a verdict whose reason comes from a closed list.
 
 A refusal, a bad health answer or a wrong identity ends a member's readiness at once: each is
 proof. A silence is none, since a busy engine is slow to answer; only several in a row count.

@@ -32,7 +32,7 @@ _NO_STREAM = httpx.ByteStream(b"")  # the body travels beside the request
 class Upstream:
     """The way to one member of one tier, as requests of one kind use it.
 
-    `connect_timeout_s` bounds connecting, TLS and writing the request, never a read (CONTRACT 7).
+    `connect_timeout_s` bounds connecting, TLS and writing the request, never a read.
     `max_reply_bytes` is the most that a reply which is read whole may have.
     """
 

@@ -23,7 +23,7 @@ def upstream_failed(error: httpx.HTTPError) -> UpstreamFailed:
 
 
 def error_problem(status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> Problem:
-    """The problem that an upstream's whole error reply stands for (CONTRACT 9).
+    """The problem that an upstream's whole error reply stands for.
 
     `headers` have lower-case names; `body` is bounded by the caller and may be cut or empty.
     A `Retry-After` in seconds is passed on within 1..60, any other counts as 1.

@@ -109,7 +109,7 @@ def fake_bad() -> FakeUpstream:
 
 
 async def test_an_invalidation_holds_from_its_own_step(autojump_clock, nursery):
-    """CONTRACT 43: the member is ineligible before `invalidate` returns, the others stay."""
+    """The member is ineligible before `invalidate` returns, the others stay."""
     world = World(replicas("one", "a", "b"))
     await nursery.start(world.prober.run)
     await trio.testing.wait_all_tasks_blocked()
@@ -170,7 +170,7 @@ async def test_an_invalidated_member_keeps_one_loop(autojump_clock):
 
 
 async def test_an_invalidated_direct_tier_says_so(autojump_clock, nursery):
-    """CONTRACT 44: until it has answered anew a direct tier is `probe_invalidated`."""
+    """Until it has answered anew a direct tier is `probe_invalidated`."""
     world = World(direct("one", health_path="/health"))
     await nursery.start(world.prober.run)
     await trio.testing.wait_all_tasks_blocked()
@@ -202,7 +202,7 @@ async def test_an_invalidation_without_a_running_prober_only_forgets(autojump_cl
 
 
 async def test_a_result_that_grew_too_old_is_published_by_a_timer(autojump_clock, nursery):
-    """CONTRACT 26: a member whose probe never returns becomes ineligible though nobody looks."""
+    """A member whose probe never returns becomes ineligible though nobody looks."""
     world = World(replicas("one", "a", "b"))
     engine = with_stubborn(world, held=2)  # its second round begins at 5 and never ends
     await nursery.start(world.prober.run)

@@ -54,7 +54,7 @@ async def test_probing_goes_on_at_its_interval(autojump_clock):
     ],
 )
 async def test_one_proof_is_enough(autojump_clock, health, identity, reason):
-    """CONTRACT 26: a refusal, a bad status or a wrong identity ends readiness with one probe."""
+    """A refusal, a bad status or a wrong identity ends readiness with one probe."""
     world = World(replicas("one", "a", "b"))
     async with trio.open_nursery() as nursery:
         await nursery.start(world.prober.run)
@@ -83,7 +83,7 @@ async def test_a_member_comes_back_without_traffic(autojump_clock):
 
 
 async def test_one_timeout_changes_nothing_and_two_in_a_row_do(autojump_clock):
-    """CONTRACT 26: a slow engine keeps its last verdict until the timeouts are enough."""
+    """A slow engine keeps its last verdict until the timeouts are enough."""
     world = World(replicas("one", "a", "b"))
     async with trio.open_nursery() as nursery:
         await nursery.start(world.prober.run)
@@ -132,7 +132,7 @@ async def test_start_up_waits_for_the_first_knowledge(autojump_clock):
 
 
 async def test_a_direct_tier_without_a_health_path_is_always_ready(autojump_clock):
-    """CONTRACT 44: nobody asks it anything, and it is published at once."""
+    """Nobody asks it anything, and it is published at once."""
     world = World(direct("one"))
     world.engine("one").health = fake_upstream.REFUSED
     await world.run_until(30)
@@ -142,7 +142,7 @@ async def test_a_direct_tier_without_a_health_path_is_always_ready(autojump_cloc
 
 
 async def test_a_direct_tier_with_a_health_path_only_passes_by_health(autojump_clock):
-    """CONTRACT 44: without `model_identity` the models are not asked for."""
+    """Without `model_identity` the models are not asked for."""
     world = World(direct("one", health_path="/health"))
     world.engine("one").models = models("other")
     await world.run_until(1)

@@ -96,7 +96,7 @@ def test_an_invalidation_touches_one_member_only():
 
 
 def test_an_invalidated_direct_tier_has_its_own_reason():
-    """CONTRACT 44: the one member of a direct tier is then `probe_invalidated`."""
+    """The one member of a direct tier is then `probe_invalidated`."""
     cache = fresh()
     cache.invalidate(DIRECT)
     assert cache.verdict(DIRECT, 0.0).reason == "probe_invalidated"
@@ -114,7 +114,7 @@ def test_equal_member_ids_in_two_tiers_share_nothing():
 
 
 def test_a_result_that_grew_too_old_is_news():
-    """CONTRACT 26: an old good result makes its member ineligible, and that is published."""
+    """An old good result makes its member ineligible, and that is published."""
     cache = fresh()
     found(cache, A, GOOD, 1.0)
     assert cache.news(ONE, 1.0) == Readiness(1, frozenset({A}))

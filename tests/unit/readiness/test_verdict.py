@@ -30,7 +30,7 @@ def listing(*names: object) -> bytes:
 
 @pytest.mark.parametrize("status", [200, 204, 301, 302, 399])
 def test_any_2xx_or_3xx_is_healthy(status):
-    """CONTRACT 26: health is the status alone, whatever the body."""
+    """Health is the status alone, whatever the body."""
     found = judge_health(Answer(status))
     assert found == Finding(Verdict(is_ready=True, reason="health_passed"))
 
@@ -43,7 +43,7 @@ def test_any_other_health_status_is_unready_at_once(status):
 
 
 def test_a_broken_connection_is_proof_and_a_timeout_is_not():
-    """CONTRACT 26: only timeouts need several in a row."""
+    """Only timeouts need several in a row."""
     broken, late = judge_health(Silence.BROKEN), judge_health(Silence.TIMED_OUT)
     assert broken.verdict == late.verdict == Verdict(is_ready=False, reason="health_transport")
     assert (broken.is_timeout, late.is_timeout) == (False, True)
@@ -51,7 +51,7 @@ def test_a_broken_connection_is_proof_and_a_timeout_is_not():
 
 @pytest.mark.parametrize("silence", Silence)
 def test_a_silent_identity_question_has_a_reason_of_its_own(silence):
-    """CONTRACT 44: a fault of the second call is `identity_transport`, whatever it was."""
+    """A fault of the second call is `identity_transport`, whatever it was."""
     found = judge_identity(silence, "tiny")
     assert found.verdict.reason == "identity_transport"
     assert found.is_timeout is (silence is Silence.TIMED_OUT)
@@ -113,7 +113,7 @@ def test_an_answer_settles_at_its_moment_and_forgets_timeouts():
 
 
 def test_timeouts_count_only_in_a_row():
-    """CONTRACT 26: before the last of them the verdict that was there stays, with its age."""
+    """Before the last of them the verdict that was there stays, with its age."""
     standing = settle(Standing(), GOOD, failures=3, now=1.0)
     for now in (2.0, 3.0):
         standing = settle(standing, TIMEOUT, failures=3, now=now)
@@ -133,7 +133,7 @@ def test_one_timeout_is_enough_where_the_operator_says_so():
 
 
 def test_a_verdict_counts_until_it_is_too_old():
-    """CONTRACT 26: an old result says that nothing is known, and still when it was found."""
+    """An old result says that nothing is known, and still when it was found."""
     verdict = Verdict(True, "identity_passed", "tiny", 10.0)
     assert with_age(verdict, max_age_s=5.0, now=14.9) == verdict
     assert with_age(verdict, max_age_s=5.0, now=15.0) == Verdict(False, "probe_pending", None, 10.0)

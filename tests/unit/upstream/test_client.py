@@ -66,7 +66,7 @@ async def test_a_dispatch_has_a_deadline(autojump_clock, script):
 
 
 async def test_a_read_has_no_deadline_here(autojump_clock):
-    """CONTRACT 7: the dispatch's timeout never bounds a read."""
+    """The dispatch's timeout never bounds a read."""
     engine = FakeUpstream(chat=[stream(b"late", head_after_s=1000.0)])
     assert (await attempt(engine))[1:] == [b"late", END]
 

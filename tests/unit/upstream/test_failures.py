@@ -57,7 +57,7 @@ def test_every_other_fault_is_a_502_without_its_words(kind):
     ],
 )
 def test_each_upstream_status_has_one_meaning(status, told):
-    """CONTRACT 9: refusals keep their status, load is passed on, everything else is our 502."""
+    """Refusals keep their status, load is passed on, everything else is our 502."""
     assert error_problem(status, (), b"the engine's own words").status == told
 
 
