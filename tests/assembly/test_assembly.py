@@ -1,0 +1,165 @@
+"""What is opened once, what is opened per configuration, and that both close."""
+
+import json
+
+import pytest
+import trio
+from structlog.testing import capture_logs
+
+from anvil_trio.actors.messages import RefusalReason, Refused
+from anvil_trio.assembly import open_app, open_generation, open_house
+from anvil_trio.config.model import ServerSettings
+from anvil_trio.config.problems import ConfigError
+from anvil_trio.config.secrets import Secrets
+from anvil_trio.decisions.events import ReadinessChanged
+from anvil_trio.names import LEGACY_CLIENT, Alias, MemberId
+from anvil_trio.tiers.lease import Lease
+from anvil_trio.tiers.state import TierState
+from tests.support.fake_upstream import REFUSED, FakeUpstream
+from tests.support.small_house import TIER, config_of, direct_tier, replica_tier
+
+SECRETS = Secrets({"UPSTREAM_KEY": "engine-key"})
+
+
+class Engines:
+    """Makes a fake engine per base URL and keeps it."""
+
+    def __init__(self) -> None:
+        self.by_url: dict[str, FakeUpstream] = {}
+
+    def __call__(self, base_url: str, *, keepalive_s: float) -> FakeUpstream:
+        assert keepalive_s == 4
+        self.by_url[base_url] = FakeUpstream()
+        return self.by_url[base_url]
+
+
+async def test_a_generation_probes_its_members_and_tells_the_tiers(autojump_clock):
+    """R007: probes with the tier's own key make members ready, and the actors and the bus hear."""
+    config, engines = config_of(), Engines()
+    with capture_logs() as lines:
+        async with open_house(config) as house:
+            with house.bus.subscribe(8) as feed:
+                async with open_generation(house, config, SECRETS, engines) as generation:
+                    got = await house.tiers[TIER].acquire(LEGACY_CLIENT)
+                    assert isinstance(got, Lease)
+                    with got as lease:
+                        assert lease.member_id == "a"
+                    changes = [await feed.receive(), await feed.receive()]
+                    verdict = generation.verdict_of(TIER, MemberId("a"))
+                    assert (verdict.is_ready, verdict.reason) == (True, "identity_passed")
+    assert {change.member_id for change in changes if isinstance(change, ReadinessChanged)} == {
+        "a",
+        "b",
+    }
+    probe = engines.by_url["http://primary-a.test/v1"].probes[0]
+    assert probe.request.headers["authorization"] == "Bearer engine-key"
+    assert {line["event"] for line in lines} == {"readiness_changed"}
+    assert "test" not in json.dumps(lines, default=str).replace("latest", "")
+
+
+async def test_a_generation_routes_every_alias(autojump_clock):
+    """R001: each alias has one route, to one tier, with a way to each member and no other."""
+    config, engines = config_of(replica_tier(), direct_tier("second")), Engines()
+    async with (
+        open_house(config) as house,
+        open_generation(house, config, SECRETS, engines) as generation,
+    ):
+        first, second = generation.resolve(" LLM.Primary"), generation.resolve("llm.second")
+        assert generation.resolve("llm.third") is None
+        assert first is not None
+        assert second is not None
+        assert set(first.upstreams) == {"a", "b"}
+        assert set(second.upstreams) == {""}
+        upstream = first.upstreams[MemberId("b")]
+        assert str(upstream.url) == "http://primary-b.test/v1/chat/completions"
+        assert upstream.key == "engine-key"
+        assert generation.routes[Alias("llm.primary")].handle is house.tiers[TIER]
+
+
+async def test_probes_end_with_their_generation(autojump_clock):
+    """Leaving the block stops the probes; the house's actors live on."""
+    config, engines = config_of(), Engines()
+    async with open_house(config) as house:
+        async with open_generation(house, config, SECRETS, engines):
+            await trio.sleep(12)
+        count = [len(engine.calls) for engine in engines.by_url.values()]
+        await trio.sleep(60)
+        assert [len(engine.calls) for engine in engines.by_url.values()] == count
+        assert (await house.tiers[TIER].inspect()).active == 0
+
+
+async def test_a_tier_without_a_key_is_asked_without_one(autojump_clock):
+    """An unset `auth_env` of a tier means no upstream authentication."""
+    config, engines = config_of(), Engines()
+    async with (
+        open_house(config) as house,
+        open_generation(house, config, Secrets({}), engines),
+    ):
+        await trio.sleep(1)
+    assert (
+        "authorization" not in engines.by_url["http://primary-a.test/v1"].probes[0].request.headers
+    )
+
+
+async def test_an_unwritable_decision_log_is_refused_at_start(tmp_path):
+    """A decision log that cannot be opened stops the start, by its key and never its path."""
+    server = ServerSettings(decision_log_path=str(tmp_path / "canary" / "log.jsonl"))
+    with pytest.raises(ConfigError) as caught:
+        async with open_house(config_of(server=server)):
+            raise AssertionError("it must not open")
+    assert "server.decision_log_path" in str(caught.value)
+    assert "canary" not in str(caught.value)
+
+
+async def test_the_decision_log_is_written(tmp_path, autojump_clock):
+    """`decision_log_path` gets one line per request."""
+    path = tmp_path / "log.jsonl"
+    server = ServerSettings(decision_log_path=str(path))
+    async with open_house(config_of(server=server)):
+        pass
+    assert path.read_bytes() == b""
+
+
+async def test_a_crashed_tier_is_said_by_name_and_fenced(autojump_clock, monkeypatch):
+    """A tier whose state raised is one event without words of the exception."""
+
+    def broken(*_):
+        raise RuntimeError("canary")
+
+    monkeypatch.setattr(TierState, "handle", broken)
+    with capture_logs() as lines:
+        async with open_house(config_of()) as house:
+            got = await house.tiers[TIER].acquire(LEGACY_CLIENT)
+    assert got == Refused(RefusalReason.TIER_FAILED)
+    assert lines == [{"event": "actor_failed", "actor": "primary", "log_level": "error"}]
+
+
+async def test_an_application_asks_for_the_named_token(autojump_clock):
+    """`open_app` authenticates with the secret behind `auth_env`; without a name, not at all."""
+    config = config_of(direct_tier(), server=ServerSettings(auth_env="ROUTER_TOKEN"))
+    async with open_app(config, Secrets({"ROUTER_TOKEN": "t"})) as app:
+        assert app.authenticator.is_on
+        assert app.current().config is config
+    async with open_app(config_of(direct_tier()), Secrets({})) as app:
+        assert not app.authenticator.is_on
+
+
+async def test_a_named_token_is_never_missing():
+    """A configuration whose token was not resolved can never run open to all."""
+    config = config_of(direct_tier(), server=ServerSettings(auth_env="ROUTER_TOKEN"))
+    with pytest.raises(AssertionError, match="resolved at start"):
+        async with open_app(config, Secrets({})):
+            pass
+
+
+async def test_a_member_that_refuses_is_never_ready(autojump_clock):
+    """R007: one refused probe makes a member unready; the other is ready alone."""
+    config, engines = config_of(), Engines()
+    async with open_house(config) as house:
+        async with open_generation(house, config, SECRETS, engines) as generation:
+            engines.by_url["http://primary-b.test/v1"].health = REFUSED
+            await trio.sleep(20)
+            verdict = generation.verdict_of(TIER, MemberId("b"))
+            assert (verdict.is_ready, verdict.reason) == (False, "health_transport")
+            members = (await house.tiers[TIER].inspect()).members
+            assert [member.is_eligible for member in members] == [True, False]
