@@ -33,7 +33,12 @@ async def live(app: StockApp, ask: bool = True) -> list[dict[str, object]]:
         sent.append(dict(message))
         if message["type"] == "lifespan.startup.complete":
             if ask:
-                scope = {"type": "http", "method": "GET", "path": "/", "headers": []}
+                scope: dict[str, object] = {
+                    "type": "http",
+                    "method": "GET",
+                    "path": "/",
+                    "headers": [],
+                }
                 await app(scope, take.receive, keep)
             give.send_nowait({"type": "lifespan.shutdown"})
 
