@@ -13,7 +13,7 @@ __all__ = ["MAX_CONFIG_BYTES", "Document", "parse_document"]
 MAX_CONFIG_BYTES = 1_048_576
 """A configuration is never larger; readers take one byte more, to see that there is one."""
 
-_TOML_POSITION = re.compile(r"\(at line ([0-9]+), column ([0-9]+)\)\Z")
+_TOML_POSITION = re.compile(r"\((at line [0-9]+, column [0-9]+|at end of document)\)\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class Document:
 def parse_document(data: bytes) -> Document:
     """Decode `data` once, as UTF-8 and then as TOML.
 
-    Raises ConfigError with one problem of the whole file: too large, not UTF-8, or not TOML. Only
-    the line and column of a syntax fault are told, because tomllib's own words may quote the file.
+    Raises ConfigError with one problem of the whole file: too large, not UTF-8, or not TOML. Of a
+    syntax fault only the place is told, because tomllib's own words may quote the file.
     """
     if len(data) > MAX_CONFIG_BYTES:
         raise _whole_file(ProblemCode.TOO_LARGE, f"the file is above {MAX_CONFIG_BYTES} bytes")
@@ -48,10 +48,8 @@ def parse_document(data: bytes) -> Document:
 
 def _syntax_message(words: str) -> str:
     position = _TOML_POSITION.search(words)
-    if position is None:
-        return "the file is not valid TOML"
-    line, column = position.groups()
-    return f"the file is not valid TOML at line {line}, column {column}"
+    where = "" if position is None else f" {position[1]}"
+    return f"the file is not valid TOML{where}"
 
 
 def _whole_file(code: ProblemCode, message: str) -> ConfigError:

@@ -1,0 +1,161 @@
+"""Who may call, and how much; the media gateway. None of it exists yet."""
+
+from tests.unit.config.toml import Rule, config, in_order
+
+__all__ = ["RULES"]
+
+AUTH = 'auth_env = "ROUTER_TOKEN"'
+MEDIA = (
+    AUTH,
+    'media_principal = "studio"',
+    'media_scopes = ["media:read", "operator:media"]',
+    'media_public_origin = "https://media.example"',
+)
+NO_MEDIA_YET = tuple(
+    f"not_available_yet: server.{key}"
+    for key in ("media_principal", "media_public_origin", "media_scopes")
+)
+MEDIA_LATER = in_order(*NO_MEDIA_YET)
+
+
+def server(*lines: str) -> str:
+    """A file with those lines in `[server]`."""
+    return config(server=lines)
+
+
+def not_yet(key: str, good: str, bad: str, message: str, *, name: str) -> Rule:
+    """A rule of a key that is refused even where it is obeyed."""
+    told = f"not_available_yet: server.{key}"
+    return Rule(f"{key} {name}", server(AUTH, good), server(AUTH, bad), message, told)
+
+
+def media(name: str, change: str, message: str) -> Rule:
+    """A rule of the media keys, broken by one changed line."""
+    key = change.partition(" ")[0]
+    lines = [change if line.startswith(key) else line for line in MEDIA]
+    others = [line for line in NO_MEDIA_YET if not line.endswith(key)]
+    return Rule(name, server(*MEDIA), server(*lines), in_order(*others, message), MEDIA_LATER)
+
+
+RULES = [
+    not_yet(
+        "client_limits",
+        "client_limits = { desktop = 2, _legacy = 1 }",
+        "client_limits = 2",
+        "server.client_limits: must be a table of client names and whole numbers",
+        name="is a table of names and counts",
+    ),
+    not_yet(
+        "client_limits",
+        f"client_limits = {{ {', '.join(f'c{n} = 1' for n in range(33))} }}",
+        f"client_limits = {{ {', '.join(f'c{n} = 1' for n in range(34))} }}",
+        "server.client_limits: must have at most 33 entries",
+        name="has at most 33 entries",
+    ),
+    not_yet(
+        "client_limits",
+        "client_limits = { _legacy = 1, Desk_top-1 = 2 }",
+        "client_limits = { _other = 1 }",
+        "server.client_limits: must have keys that are _legacy or match"
+        " [A-Za-z][A-Za-z0-9_-]{0,63}",
+        name="has keys that are _legacy or identifiers",
+    ),
+    not_yet(
+        "client_limits",
+        "client_limits = { one = 1, most = 1024 }",
+        "client_limits = { desktop = 1025 }",
+        "server.client_limits: must have values that are whole numbers from 1 to 1024",
+        name="has values from 1 to 1024",
+    ),
+    not_yet(
+        "client_limits",
+        "client_limits = { desktop = 1 }",
+        "client_limits = { desktop = true }",
+        "server.client_limits: must be a table of client names and whole numbers",
+        name="takes no boolean for a count",
+    ),
+    Rule(
+        "client_limits need auth_env",
+        server(AUTH, "client_limits = { desktop = 2 }"),
+        server("client_limits = { desktop = 2 }"),
+        "not_available_yet: server.client_limits\nserver.client_limits: needs auth_env",
+        "not_available_yet: server.client_limits",
+    ),
+    Rule(
+        "no client_limits ask for nothing",
+        server("client_limits = {}"),
+        server("client_limits = []"),
+        "server.client_limits: must be a table of client names and whole numbers",
+    ),
+    *(
+        Rule(
+            f"{left_out} goes with the other media keys",
+            server(*MEDIA),
+            server(*(line for line in MEDIA if not line.startswith(left_out))),
+            in_order(
+                *(line for line in NO_MEDIA_YET if not line.endswith(left_out)),
+                f"server.{left_out}: is required with the other media_ keys",
+            ),
+            MEDIA_LATER,
+        )
+        for left_out in ("media_principal", "media_scopes", "media_public_origin")
+    ),
+    Rule(
+        "the media keys need auth_env",
+        server(*MEDIA),
+        server(*MEDIA[1:]),
+        in_order(
+            *NO_MEDIA_YET,
+            "server.media_principal: needs auth_env",
+            "server.media_public_origin: needs auth_env",
+            "server.media_scopes: needs auth_env",
+        ),
+        MEDIA_LATER,
+    ),
+    media(
+        "media_principal has 1 to 128 characters",
+        f'media_principal = "{"p" * 129}"',
+        "server.media_principal: must be text of 1 to 128 characters, none a control character",
+    ),
+    *(
+        media(
+            f"media_scopes are {name}",
+            f"media_scopes = {scopes}",
+            "server.media_scopes: must be an array of different scopes, at least one, out of:"
+            " media:read, media:submit, media:cancel, media:cross-principal, operator:media",
+        )
+        for name, scopes in (
+            ("unique", '["media:read", "media:read"]'),
+            ("at least one", "[]"),
+            ("of the known ones", '["media:erase"]'),
+        )
+    ),
+    *(
+        media(
+            f"media_public_origin has no {name}",
+            f'media_public_origin = "{origin}"',
+            f"server.media_public_origin: {message}",
+        )
+        for name, origin, message in (
+            ("credentials", "https://me@media.example", "must be a URL without credentials"),
+            (
+                "path",
+                "https://media.example/inside",
+                "must be an http or https origin: scheme, host and port, and nothing after them",
+            ),
+            ("query", "https://media.example?", "must be a URL without ? and #"),
+            (
+                "other scheme",
+                "ws://media.example",
+                "must be a URL that begins with http:// or https://",
+            ),
+        )
+    ),
+    Rule(
+        "the media gateway may do without tiers and routes",
+        "[server]\n" + "\n".join(MEDIA) + "\n[router]\n",
+        "[router]\n",
+        "router.model_routes: is required\nrouter.tiers: is required",
+        MEDIA_LATER,
+    ),
+]

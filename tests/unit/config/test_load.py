@@ -1,0 +1,179 @@
+"""Where the configuration and its secrets are found; files below a temporary directory only."""
+
+from pathlib import Path
+
+import pytest
+
+from anvil_trio.config.document import MAX_CONFIG_BYTES
+from anvil_trio.config.load import (
+    check_tls_files,
+    config_path,
+    expand_path,
+    load_config,
+    read_config,
+    resolve_secret,
+    resolve_secrets,
+)
+from anvil_trio.config.model import ServerSettings
+from anvil_trio.config.parse import parse_config
+from anvil_trio.config.problems import ConfigError
+from tests.unit.config.toml import config, direct
+
+TOKEN = ['auth_env = "ROUTER_TOKEN"']
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A user's home with the operator's home in it."""
+    (tmp_path / ".anvil-serving").mkdir()
+    return tmp_path
+
+
+def env(home: Path, **more: str) -> dict[str, str]:
+    """The environment of a process of that user."""
+    return {"HOME": str(home), **more}
+
+
+def refusal(call, *args: object) -> str:
+    """The whole message of what `call` refuses."""
+    with pytest.raises(ConfigError) as caught:
+        call(*args)
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+    return str(caught.value)
+
+
+def test_a_path_that_was_told_is_taken_as_it_is(home: Path) -> None:
+    """Relative to the current directory, whether or not there is a file."""
+    cwd = home / "work"
+    assert config_path("a/router.toml", env(home), cwd) == cwd / "a/router.toml"
+    assert config_path("/a/router.toml", env(home), cwd) == Path("/a/router.toml")
+
+
+def test_a_tilde_stands_for_the_users_home(home: Path) -> None:
+    """At the beginning, alone or before a slash, and nowhere else."""
+    assert config_path("~/router.toml", env(home), Path("/")) == home / "router.toml"
+    assert expand_path("~", env(home)) == home
+    assert expand_path("a/~/b", env(home)) == Path("a/~/b")
+    assert expand_path("~other", env(home)) == Path("~other")
+    assert expand_path("~", {}) == expand_path("~", {"HOME": ""}) == Path.home()
+
+
+def test_the_operators_home_comes_before_the_current_directory(home: Path) -> None:
+    """~/.anvil-serving/router.toml if there is one, else ./router.toml."""
+    cwd = home / "work"
+    assert config_path(None, env(home), cwd) == cwd / "router.toml"
+    at_home = home / ".anvil-serving" / "router.toml"
+    at_home.write_text("")
+    assert config_path(None, env(home), cwd) == at_home
+
+
+def test_the_operators_home_can_be_set(home: Path) -> None:
+    """$ANVIL_SERVING_HOME replaces the default; set to nothing it does not count."""
+    elsewhere = home / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "router.toml").write_text("")
+    (home / ".anvil-serving" / "router.toml").write_text("")
+    for value in (str(elsewhere), "~/elsewhere", "elsewhere"):
+        found = config_path(None, env(home, ANVIL_SERVING_HOME=value), home)
+        assert found == elsewhere / "router.toml"
+    found = config_path(None, env(home, ANVIL_SERVING_HOME=""), home)
+    assert found == home / ".anvil-serving" / "router.toml"
+
+
+def test_a_file_is_read_to_one_byte_above_its_bound(home: Path) -> None:
+    """That byte shows the overflow; no more is ever read."""
+    path = home / "router.toml"
+    path.write_bytes(b"#" * (MAX_CONFIG_BYTES + 5))
+    assert len(read_config(path)) == MAX_CONFIG_BYTES + 1
+    assert refusal(load_config, path) == "the file is above 1048576 bytes"
+
+
+def test_a_file_that_is_good_is_loaded(home: Path) -> None:
+    """The result is what its bytes parse to."""
+    path = home / "router.toml"
+    path.write_text(config())
+    assert load_config(path) == parse_config(config().encode())
+
+
+@pytest.mark.parametrize("name", ["absent.toml", ".anvil-serving", "null\0.toml"])
+def test_a_file_that_cannot_be_read_is_refused_without_its_path(home: Path, name: str) -> None:
+    """Absent, a directory, or no path at all."""
+    assert refusal(load_config, home / name) == "the file cannot be read"
+
+
+def test_a_secret_is_asked_of_three_places_in_turn(home: Path) -> None:
+    """The process, the operator's .env, the user's .env; the first that names it decides."""
+    (home / ".env").write_text("A=user\nB=user\nC=user\nD=user")
+    (home / ".anvil-serving" / ".env").write_text("A=operator\nB=operator\nC=")
+    environ = env(home, A=" process ")
+    assert [resolve_secret(name, environ) for name in "ABCDE"] == [
+        "process",
+        "operator",
+        "",
+        "user",
+        None,
+    ]
+
+
+def test_the_users_env_file_can_be_left_out(home: Path) -> None:
+    """ANVIL_SERVING_NO_HOME_ENV=1 does it, no other value does."""
+    (home / ".env").write_text("A=user")
+    assert resolve_secret("A", env(home, ANVIL_SERVING_NO_HOME_ENV="1")) is None
+    assert resolve_secret("A", env(home, ANVIL_SERVING_NO_HOME_ENV="0")) == "user"
+
+
+@pytest.mark.parametrize("data", [b"A=\xff", b"A=1\n" + b"#" * MAX_CONFIG_BYTES])
+def test_an_env_file_that_cannot_be_read_names_nothing(home: Path, data: bytes) -> None:
+    """No UTF-8, or above 1 MiB: the next place is asked."""
+    (home / ".anvil-serving" / ".env").write_bytes(data)
+    (home / ".env").write_text("A=user")
+    assert resolve_secret("A", env(home)) == "user"
+
+
+def test_all_secrets_of_a_configuration_are_resolved_together(home: Path) -> None:
+    """The token and the tiers' keys by name; a tier whose variable is unset or empty has none."""
+    tiers = [direct(id=f"'{name}'", auth_env=f"'{name}'") for name in ("ONE", "TWO", "SIX")]
+    text = config(*tiers, server=TOKEN, routes="{ a = 'ONE', b = 'TWO', c = 'SIX' }")
+    secrets = resolve_secrets(
+        parse_config(text.encode()), env(home, ROUTER_TOKEN="token", ONE="key", TWO="", OTHER="x")
+    )
+    names = ("ROUTER_TOKEN", "ONE", "TWO", "SIX", "OTHER")
+    assert [secrets.get(name) for name in names] == ["token", "key", None, None, None]
+
+
+def test_without_auth_env_no_token_is_asked_for(home: Path) -> None:
+    """Authentication is off, and nothing has to be set."""
+    assert resolve_secrets(parse_config(config().encode()), env(home)).get("ENGINE_KEY") is None
+
+
+@pytest.mark.parametrize("more", [{}, {"ROUTER_TOKEN": ""}, {"ROUTER_TOKEN": " \n"}])
+def test_a_token_that_is_named_must_be_there(home: Path, more: dict[str, str]) -> None:
+    """Unset or empty, the start is refused: the router would be open to all."""
+    parsed = parse_config(config(server=TOKEN).encode())
+    assert refusal(resolve_secrets, parsed, env(home, **more)) == (
+        "server.auth_env: must name a variable that is set and not empty"
+    )
+
+
+def test_a_secret_that_could_not_travel_in_a_header_is_refused(home: Path) -> None:
+    """Each by the key that names it, never by its name or value."""
+    environ = env(home, ROUTER_TOKEN="canary\nX: y", ENGINE_KEY="canary\udcff")
+    message = refusal(resolve_secrets, parse_config(config(server=TOKEN).encode()), environ)
+    assert message == (
+        "router.tiers[0].auth_env: must name a variable whose value is printable\n"
+        "server.auth_env: must name a variable whose value is printable"
+    )
+
+
+def test_tls_files_must_be_readable_now(home: Path) -> None:
+    """The keys of those that are not are told; without TLS nothing is asked."""
+    (home / "cert.pem").write_text("")
+    check_tls_files(ServerSettings(), env(home))
+    check_tls_files(
+        ServerSettings(tls_certfile="~/cert.pem", tls_keyfile=str(home / "cert.pem")), env(home)
+    )
+    absent = ServerSettings(tls_certfile="~/absent.pem", tls_keyfile=str(home))
+    assert refusal(check_tls_files, absent, env(home)) == (
+        "server.tls_certfile: must name a file that can be read\n"
+        "server.tls_keyfile: must name a file that can be read"
+    )
