@@ -78,7 +78,7 @@ def expected(heading: str) -> dict[str, str]:
     defaults = {
         name: "required"
         if field.is_required()
-        else shown(field.get_default(call_default_factory=True, validated_data={}))
+        else shown(field.get_default(call_default_factory=True))
         for name, field in MODELS[heading].model_fields.items()
     }
     return {**defaults, **TABLES_OF.get(heading, {})}
