@@ -67,7 +67,12 @@ class Frozen(BaseModel):
     """A closed, strict, immutable table that never shows its values in an error."""
 
     model_config = ConfigDict(
-        strict=True, frozen=True, extra="forbid", hide_input_in_errors=True, allow_inf_nan=False
+        strict=True,
+        frozen=True,
+        extra="forbid",
+        hide_input_in_errors=True,
+        allow_inf_nan=False,
+        protected_namespaces=(),  # `model_identity` and its like are the file's names
     )
 
 
