@@ -159,16 +159,15 @@ async def test_a_reused_connection_that_breaks_is_not_replaced():
         assert (asked, len(server.peers)) == (2, 1)
 
 
-REFUSED = answer(b"too big", b"connection: close", status=b"413 Content Too Large")
-
-
+@pytest.mark.parametrize("headers", [(), (b"connection: close",)], ids=["keeps", "ends"])
 @pytest.mark.parametrize("then", ["waits", "closes", "resets"])
-async def test_a_refusal_that_comes_before_the_whole_body_is_heard(then):
-    """A server that refuses a body while it is being written is answered by its own words."""
+async def test_a_refusal_that_comes_before_the_whole_body_is_heard(then, headers):
+    """A server that refuses a body while it is being written is heard, its connection not kept."""
+    refusal = answer(b"too big", *headers, status=b"413 Content Too Large")
 
     async def serve(peer: Peer) -> None:
         await peer.hear()
-        await peer.say(REFUSED)
+        await peer.say(refusal)
         if then == "waits":
             await trio.sleep(5)
         elif then == "resets":
