@@ -233,7 +233,7 @@ class Tier(TierSettings):
 class RouterSettings(Frozen):
     """The scalars of `[router]`."""
 
-    exhaustion_status: Annotated[int, whole(100, 599)] = 503
+    exhaustion_status: Annotated[int, whole(400, 599)] = 503
     relay_timeout: Period = 20.0
     availability_probe_interval: Period = 5.0
     availability_probe_timeout: Period = 1.0

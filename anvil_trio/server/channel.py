@@ -140,6 +140,10 @@ class Channel:
             self._burst_bytes = 0
             await trio.lowlevel.checkpoint()
 
+    async def drained(self) -> None:
+        """Wait until the client has taken what was sent, or will take nothing more."""
+        await self._queue.drained()
+
     def write(self, data: bytes) -> bool:
         """Send what the socket takes, queue the rest. True: nothing waits. Never waits itself."""
         if self.is_dead or self.is_ending:

@@ -80,6 +80,7 @@ class Connection:
             self._args,
             read=self._channel.read,
             hold_next=self._channel.hold_next,
+            drained=self._channel.drained,
             max_ahead_bytes=shared.options.max_ahead_bytes,
         )
 

@@ -101,7 +101,8 @@ class Http1(H11Protocol):
     """One HTTP/1.1 connection.
 
     `read` gives the connection's next bytes, b"" at the end or once they are of no more use;
-    `hold_next` lets what is sent next wait for the rest of this scheduler step.
+    `hold_next` lets what is sent next wait for the rest of this scheduler step; `drained` waits
+    until the client has taken what was sent.
     """
 
     def __init__(
@@ -110,6 +111,7 @@ class Http1(H11Protocol):
         *,
         read: Callable[[], Awaitable[bytes]],
         hold_next: Callable[[], None],
+        drained: Callable[[], Awaitable[None]],
         max_ahead_bytes: int,
     ) -> None:
         super().__init__(*args)
@@ -117,6 +119,7 @@ class Http1(H11Protocol):
         self.connection = h11_connection
         self.can_read = _PausedReader(read, h11_connection.receive_data, max_ahead_bytes)
         self._hold_next = hold_next
+        self._drained = drained
 
     def goodbye(self) -> bytes:
         """HTTP/1.1 has no words for the end of an idle connection."""
@@ -151,6 +154,7 @@ class Http1(H11Protocol):
         inbox = None if self.stream is None else inbox_of(self.stream.scope)
         if inbox is not None:
             inbox.wanted = self._want_body
+            inbox.outgoing = self._drained
 
     async def _want_body(self) -> None:
         h11_connection = self.connection

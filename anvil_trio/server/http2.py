@@ -64,6 +64,10 @@ class _Outbox(StreamBuffer):
         if self._complete:
             raise BufferCompleteError
         self.buffer += data
+        await self.eased()
+
+    async def eased(self) -> None:
+        """Wait until little is left."""
         await self._wait_until(lambda: len(self.buffer) < _ENOUGH_BYTES)
 
     async def drain(self) -> None:
@@ -241,11 +245,12 @@ class Http2(H2Protocol):
         inbox = inbox_of(self.streams[stream_id].scope)
         if inbox is None:  # refused, and answered
             return
-        self.stream_buffers[stream_id] = _Outbox(
+        outbox = self.stream_buffers[stream_id] = _Outbox(
             self.context.event_class, self._stall_timeout_s, partial(self._end_stalled, stream_id)
         )
         inbox.room = _INBOX_ROOM
         inbox.wanted = partial(self._want_body, stream_id)
+        inbox.outgoing = outbox.eased
         if (b"expect", b"100-continue") in request.headers and request.stream_ended is None:
             self._expecting.add(stream_id)
 

@@ -38,8 +38,8 @@ class Inbox:
     `on_gone` is called, once, in the step in which that is learned. It must neither wait nor raise.
     An exchange that ended by itself is never `gone`.
 
-    For the protocol: `room` is how many messages may wait before `put` does, and `wanted` is
-    awaited whenever the application asks and nothing is there.
+    For the protocol: `room` is how many messages may wait before `put` does, `wanted` is awaited
+    whenever the application asks and nothing is there, `outgoing` until what it sent is taken.
     """
 
     __slots__ = (
@@ -50,6 +50,7 @@ class Inbox:
         "_type",
         "gone",
         "on_gone",
+        "outgoing",
         "room",
         "wanted",
     )
@@ -59,6 +60,7 @@ class Inbox:
         self.on_gone: Callable[[], None] | None = None
         self.room = _ROOM
         self.wanted: Callable[[], Awaitable[None]] | None = None
+        self.outgoing: Callable[[], Awaitable[None]] | None = None
         self._type = kind
         self._messages: deque[ASGIReceiveEvent] = deque()
         self._arrived: trio.Event | None = None
@@ -111,6 +113,15 @@ class Inbox:
             self._messages.popleft()
             self._wake_writer()
         return message
+
+    async def drained(self) -> None:
+        """Wait until what the application sent has been taken, or nearly.
+
+        It is how a send that was cancelled, whose bytes keep their place, is waited for again.
+        Returns at once when the client has left.
+        """
+        if self.outgoing is not None and not self.is_shut:
+            await self.outgoing()
 
     def lose(self) -> None:
         """The client has left. Nothing happens if the exchange was over; idempotent."""
