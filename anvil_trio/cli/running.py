@@ -39,7 +39,7 @@ def run(work: Callable[[], Awaitable[None]], *, on_interrupt: Exit = Exit.INTERR
         for fault in _leaves(refused):
             tell_problems(fault)
         status = Exit.USAGE
-    except* BrokenPipeError:
+    except* (BrokenPipeError, SystemExit):  # rich ends with the latter where it meets the former
         _silence_stdout()
         status = Exit.EXECUTION
     except* OSError as failed:

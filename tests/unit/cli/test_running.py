@@ -30,7 +30,7 @@ def failing(error, *, is_nested=False):
 
 def said(capsys, work, **options):
     """The status with which `run` ends, and what it wrote on stderr."""
-    status = 0
+    status: int | str | None = 0
     try:
         run(work, **options)
     except SystemExit as ended:
