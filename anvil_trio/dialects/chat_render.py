@@ -47,6 +47,7 @@ _LIMIT_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType({
 })
 _LIMIT = msgspec.json.Decoder(int | None)
 _FORCED_WITHOUT_TOOLS = "`tool_choice` asks for a call, but there are no `tools`."
+_TOO_DEEP = "The body is nested too deeply."
 _PREFILL_REFUSED = "This model does not continue a last message of the assistant."
 
 
@@ -54,8 +55,15 @@ def render_request(request: ChatRequest, tier: Tier) -> RenderedRequest | Proble
     """The body for the tier's engines, or a 400 where this tier cannot take the request.
 
     Order of precedence: the request, `extra_body_defaults` where it is silent, the tier's rules,
-    `extra_body` over everything.
+    `extra_body` over everything. Never raises.
     """
+    try:
+        return _render(request, tier)
+    except RecursionError:  # the checks ran with more room on the stack than there is here
+        return problem(Code.INVALID_REQUEST, message=_TOO_DEEP)
+
+
+def _render(request: ChatRequest, tier: Tier) -> RenderedRequest | Problem:
     if request.is_prefill and tier.compat.prefill == "refuse":
         return problem(Code.INVALID_REQUEST, message=_PREFILL_REFUSED, param="messages")
     fields = dict(request.fields)

@@ -1,6 +1,7 @@
 """The edges of the compat table."""
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -8,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anvil_trio.config.model import Compat
-from anvil_trio.dialects.ir import RenderedRequest
+from anvil_trio.dialects.ir import ChatRequest, RenderedRequest
 from anvil_trio.dialects.openai_chat import CHAT
+from anvil_trio.errors import Problem
 from tests.unit.dialects.chats import HI, parsed, rendered, sent, tier
 
 CALL = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
@@ -218,6 +220,18 @@ def test_any_history_is_shaped_without_loss(messages: list[Any], compat: Compat,
         again = CHAT.render_request(parsed(messages=got, stream=stream), to)
         assert isinstance(again, RenderedRequest)
         assert json.loads(again.body)["messages"] == got
+
+
+def test_a_body_nested_to_the_edge_of_the_stack_breaks_nothing():
+    """What passed the checks may be too deep where it is written anew: then it is refused."""
+    seen = set()
+    for depth in range(sys.getrecursionlimit() - 150, sys.getrecursionlimit()):
+        nested = b"[" * depth + b"]" * depth
+        raw = b'{"model":"m","messages":[{"role":"developer","x":%b}]}' % nested
+        request = CHAT.parse_request(raw)
+        made = CHAT.render_request(request, tier()) if isinstance(request, ChatRequest) else request
+        seen.add(type(made))
+    assert seen == {RenderedRequest, Problem}
 
 
 def said(messages: list[Any]) -> str:

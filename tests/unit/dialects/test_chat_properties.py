@@ -1,6 +1,7 @@
 """Facts that hold for every stream."""
 
 import json
+import sys
 from itertools import pairwise
 from typing import Any
 
@@ -8,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anvil_trio.dialects.chat_reply import render_reply
+from anvil_trio.errors import UpstreamFailed
 from tests.unit.dialects.chats import DONE, captured, choice, datas, delta, event, new_stream
 
 CAPTURES = ["sglang-error", "sglang-tools", "vllm-think", "vllm-tools"]
@@ -118,6 +121,22 @@ def test_no_bytes_break_a_translator(reads: list[bytes]):
     """Whatever an engine sends, the stream fails or goes on."""
     out, *_ = outcome(reads)
     datas(out)
+
+
+def test_an_event_nested_to_the_edge_of_the_stack_breaks_nothing():
+    """What could be read may be too deep to be written anew: then the stream fails."""
+    seen: set[object] = set()
+    for depth in range(sys.getrecursionlimit() - 150, sys.getrecursionlimit()):
+        nested = b"[" * depth + b"]" * depth
+        said = b'{"reasoning":"a","content":"b","reasoning_content":null,"x":%b}' % nested
+        stream = new_stream(max_event_bytes=10_000)
+        stream.feed(event(b'{"choices":[{"delta":%b}]}' % said))
+        seen.add(stream.failure is None)
+        try:
+            render_reply(b'{"choices":[{"message":%b}]}' % said, "a")
+        except UpstreamFailed:
+            seen.add("failed")
+    assert seen == {True, False, "failed"}
 
 
 def test_a_long_stream_is_translated_alike_at_its_start_and_at_its_end():

@@ -1,5 +1,9 @@
 """The SSE decoder: what is an event, and what is not."""
 
+import tracemalloc
+from collections import deque
+from itertools import repeat
+
 import pytest
 
 from anvil_trio.dialects.sse import SseDecoder, SseEvent, SseTooLong, render_event
@@ -126,6 +130,19 @@ def test_an_event_that_never_ends_is_refused_while_it_is_read():
     with pytest.raises(SseTooLong):
         decoder.feed(b"x" * 100)
     assert sum(map(len, decoder._parts)) <= 1024
+
+
+def test_memory_stays_within_the_cap_and_a_read():
+    """Of an event that never ends no more is ever allocated than the cap and 256 KiB."""
+    cap, read = 1 << 20, b"x" * 65_536
+    tracemalloc.start()
+    try:
+        decoder = SseDecoder(cap)
+        with pytest.raises(SseTooLong):
+            deque(map(decoder.feed, repeat(read)), maxlen=0)
+        assert tracemalloc.get_traced_memory()[1] <= cap + (256 << 10)
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_long_event_in_small_reads_is_gathered_in_few_pieces():

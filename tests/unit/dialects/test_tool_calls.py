@@ -32,6 +32,7 @@ ABSENT = object()
         ([(0, "a"), (None, None)], [0, 0]),
         ([(0, "a"), (1, "b"), (None, "a")], [0, 1, 0]),
         ([(None, None), (None, None)], [0, 0]),
+        ([(0, 7), (0, 8), (0, 7)], [0, 1, 0]),  # ids that are numbers
     ],
 )
 def test_calls_are_numbered_in_the_order_they_begin(pieces: list[Any], numbers: list[Any]):
