@@ -80,7 +80,7 @@ def test_every_expected_case_exists_once() -> None:
     assert set(names) <= {path.stem for path in (RUNNER / "cases").glob("*.json")}
 
 
-@pytest.mark.parametrize("one", [one for one in EXPECTED if one.kind == "unit"], ids=str)
+@pytest.mark.parametrize("one", [one for one in EXPECTED if one.kind == "unit"], ids=lambda one: one.case_id)
 def test_a_manual_case_is_proven_by_a_unit_test(one: Expectation) -> None:
     """A case that needs a hook inside the router is proven by a test that exists."""
     path, _, name = one.detail.partition("::")
