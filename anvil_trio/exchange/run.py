@@ -125,9 +125,11 @@ class _Exchange:
         """One lease on one member, within the admission deadline; a grant beats its expiry."""
         got: Lease | Refused | None = None
         self._record.asked_at = trio.current_time()
-        with trio.move_on_after(self._watch.limits.admission_s):
-            got = await prepared.route.handle.acquire(self._call.client_id)
-        self._record.answered_at = trio.current_time()
+        try:
+            with trio.move_on_after(self._watch.limits.admission_s):
+                got = await prepared.route.handle.acquire(self._call.client_id)
+        finally:
+            self._record.answered_at = trio.current_time()
         if got is None:
             return Closing(Outcome.ADMISSION_TIMEOUT, problem(Code.ADMISSION_TIMEOUT))
         if isinstance(got, Refused):
