@@ -71,7 +71,7 @@ def _render(request: ChatRequest, tier: Tier) -> RenderedRequest | Problem:
     fields["messages"] = history.messages
     fields["model"] = raw_of(request.model.strip() if tier.model is None else tier.model)
     _fill(fields, tier.extra_body_defaults)
-    dropped = [*_drop_empty_stops(fields), *_drop_idle_tools(fields)]
+    dropped = [*request.dropped_fields, *_drop_empty_stops(fields), *_drop_idle_tools(fields)]
     if "tools" not in fields and is_given(fields.get("tool_choice", ABSENT)):
         return problem(Code.INVALID_REQUEST, message=_FORCED_WITHOUT_TOOLS, param="tool_choice")
     limit = _limit_output(fields, request, tier)

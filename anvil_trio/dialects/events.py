@@ -1,4 +1,4 @@
-"""What any engine's reply stream says, whatever its dialect: decoders make these, encoders read them.
+"""What any engine's reply says, whatever its dialect: decoders make these, encoders read them.
 
 Events come strictly in the engine's order. Everything of one tool call carries that call's number,
 counted from 0 without gaps in the order in which the calls began.

@@ -76,6 +76,10 @@ class ChatRequest:
     `fields` are the top-level members in their order, each as raw JSON. `model` is the caller's
     own spelling. `prompt_tokens` is the estimate max(words, utf8 bytes / 4) over all text.
     `choices` is how many answers were asked for (`n`).
+
+    This is the form in which all dialects meet: `fields` are Chat members whatever the caller's
+    dialect is. What Chat has no word for was refused, or dropped and named in `dropped_fields`;
+    `source` is the caller's own body, for engines that speak the caller's dialect.
     """
 
     model: str
@@ -88,6 +92,8 @@ class ChatRequest:
     media: Media = Media()
     has_tools: bool = False
     is_prefill: bool = False
+    dropped_fields: tuple[str, ...] = ()
+    source: bytes | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +147,10 @@ class StreamTranslator(Protocol):
         """After a finish reason, stop waiting for usage and `[DONE]`: the closing bytes."""
         ...
 
+    def terminal_error(self, what: Problem) -> bytes:
+        """The last frame of a stream that failed; no success marker follows it."""
+        ...
+
 
 class ClientDialect(Protocol):
     """What `exchange` needs of one client dialect."""
@@ -151,12 +161,14 @@ class ClientDialect(Protocol):
         """The body for one of the tier's engines; a 400 where the tier cannot take the request."""
         ...
 
-    def render_reply(self, body: bytes, request: ChatRequest) -> RenderedReply:
+    def render_reply(self, body: bytes, request: ChatRequest, tier: Tier) -> RenderedReply:
         """An engine's unary reply for the caller. Raises `UpstreamFailed` if it is unusable."""
         ...
 
-    def translator(self, request: ChatRequest, max_event_bytes: int) -> StreamTranslator:
-        """A fresh translator for one reply stream."""
+    def translator(
+        self, request: ChatRequest, tier: Tier, max_event_bytes: int
+    ) -> StreamTranslator:
+        """A fresh translator for one reply stream of one of the tier's engines."""
         ...
 
     def parse_request(self, body: bytes) -> ChatRequest | Problem:
@@ -165,8 +177,4 @@ class ClientDialect(Protocol):
 
     def render_problem(self, what: Problem) -> bytes:
         """The JSON body of an HTTP error."""
-        ...
-
-    def terminal_error(self, what: Problem) -> bytes:
-        """The last frame of a stream that failed; no success marker follows it."""
         ...

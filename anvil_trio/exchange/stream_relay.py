@@ -47,6 +47,10 @@ class StreamRelay(Relay):
         """Whether the caller has been handed everything, so that its leaving loses nothing."""
         return self._translator.is_done and not self._outbox
 
+    def terminal_error(self, what: Problem) -> bytes:
+        """The last frame of this stream, in its caller's dialect."""
+        return self._translator.terminal_error(what)
+
     async def _resume(self, due: Due) -> None:
         """Go on where a lapse cut in: send the beat that is due, or finish the write under way."""
         if due is Due.HEARTBEAT:
