@@ -11,7 +11,7 @@ from anvil_trio.dialects.openai_chat import CHAT
 from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
-from anvil_trio.web import router
+from anvil_trio.web import router, websocket
 from anvil_trio.web.asgi_types import Headers, Receive, Scope, Send, headers_of, text_of
 from anvil_trio.web.auth import Authenticator, Principal
 from anvil_trio.web.chat import DIALECTS, answer_chat
@@ -39,7 +39,7 @@ class App:
             case "http":
                 await self._http(scope, receive, send)
             case "websocket":
-                await _refuse_websocket(receive, send)
+                await self._websocket(scope, receive, send)
             case "lifespan":
                 await _lifespan(receive, send)
 
@@ -56,10 +56,17 @@ class App:
             return await _send(send, who)
         route = router.find(text_of(scope, "method"), path)
         if route is None:
-            return await _no_route(send, path)
+            return await _no_route(send, path, headers)
         if route.scope is not None and not who.may(route.scope):
             return await _send(send, problem(Code.SCOPE_DENIED))
         return await self._handle(route, who, scope, receive, send)
+
+    async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """No route takes a WebSocket: every handshake is refused, a stranger's with a 401."""
+        who = self.authenticator.identify(headers_of(scope))
+        path = router.normalise_path(text_of(scope, "path"))
+        what = who if isinstance(who, Problem) else websocket.refusal_of(path)
+        await websocket.refuse(what, scope, receive, send)
 
     async def _handle(
         self, route: router.Route, who: Principal, scope: Scope, receive: Receive, send: Send
@@ -82,7 +89,10 @@ def _is_framing_conflicting(headers: Headers) -> bool:
     return b"content-length" in names and b"transfer-encoding" in names
 
 
-async def _no_route(send: Send, path: str) -> None:
+async def _no_route(send: Send, path: str, headers: Headers) -> None:
+    refusal = websocket.refusal_of(path) if websocket.is_upgrade(headers) else None
+    if refusal is not None:
+        return await websocket.send_refusal(send, refusal)
     methods = router.methods_of(path)
     if not methods:
         return await _send(send, problem(Code.NOT_FOUND))
@@ -93,12 +103,6 @@ async def _no_route(send: Send, path: str) -> None:
 async def _send(send: Send, what: Problem, extra: Headers | None = None) -> None:
     """Errors before a dialect is known have the OpenAI shape."""
     await send_problem(send, what, CHAT.render_problem(what), extra or [])
-
-
-async def _refuse_websocket(receive: Receive, send: Send) -> None:
-    """No route takes a WebSocket yet: the handshake is answered 403."""
-    await receive()
-    await send({"type": "websocket.close"})
 
 
 async def _lifespan(receive: Receive, send: Send) -> None:

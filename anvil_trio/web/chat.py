@@ -8,6 +8,7 @@ from uuid import uuid4
 from anvil_trio.decisions.builder import CallerIds
 from anvil_trio.dialects.ir import ClientDialect
 from anvil_trio.dialects.openai_chat import CHAT
+from anvil_trio.dialects.openai_responses import RESPONSES
 from anvil_trio.exchange.call import Call
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
@@ -20,7 +21,9 @@ from anvil_trio.web.watcher import run_watched
 
 __all__ = ["DIALECTS", "answer_chat", "safe_token"]
 
-DIALECTS: Mapping[str, ClientDialect] = MappingProxyType({CHAT.name: CHAT})
+DIALECTS: Mapping[str, ClientDialect] = MappingProxyType({
+    dialect.name: dialect for dialect in (CHAT, RESPONSES)
+})
 
 
 async def answer_chat(

@@ -42,6 +42,15 @@ _TABLE = (
         "OpenAI Chat Completions, unary and streamed.",
     ),
     Route(
+        "POST",
+        "/v1/responses",
+        "responses",
+        Scope.INFERENCE_USE,
+        "responses",
+        Pool.CHAT,
+        "OpenAI Responses without a memory, unary and streamed.",
+    ),
+    Route(
         "GET",
         "/v1/models",
         "models",
