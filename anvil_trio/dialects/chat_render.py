@@ -64,6 +64,8 @@ def render_request(request: ChatRequest, tier: Tier) -> RenderedRequest | Proble
 
 
 def _render(request: ChatRequest, tier: Tier) -> RenderedRequest | Problem:
+    if request.untranslatable is not None:
+        return request.untranslatable
     if request.is_prefill and tier.compat.prefill == "refuse":
         return problem(Code.INVALID_REQUEST, message=_PREFILL_REFUSED, param="messages")
     fields = dict(request.fields)

@@ -28,11 +28,10 @@ class EventDecoder(Protocol):
     `failure` is set.
     """
 
-    events: int
-    is_done: bool
-    is_finish_reason_missing: bool
-    usage: Usage
-    failure: Problem | None
+    @property
+    def events(self) -> int:
+        """Real events so far; comments and blank events are not progress."""
+        ...
 
     @property
     def is_finished(self) -> bool:
@@ -40,8 +39,28 @@ class EventDecoder(Protocol):
         ...
 
     @property
+    def is_done(self) -> bool:
+        """Whether the engine said that nothing more will come."""
+        ...
+
+    @property
     def finish_reason(self) -> FinishReason | None:
         """Why the reply ended, once that is known."""
+        ...
+
+    @property
+    def is_finish_reason_missing(self) -> bool:
+        """Whether the reply ended well without a finish reason."""
+        ...
+
+    @property
+    def usage(self) -> Usage:
+        """The engine's counts so far."""
+        ...
+
+    @property
+    def failure(self) -> Problem | None:
+        """What broke the stream, if anything did."""
         ...
 
     def feed(self, data: bytes) -> list[StreamEvent]:
