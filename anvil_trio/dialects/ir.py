@@ -79,8 +79,8 @@ class ChatRequest:
 
     This is the form in which all dialects meet: `fields` are Chat members whatever the caller's
     dialect is. What Chat has no word for was refused, or dropped and named in `dropped_fields`;
-    `source` is the caller's own body, for engines that speak the caller's dialect; no other tier can
-    take a request that has an `untranslatable` part.
+    `source` is the caller's own body, for engines that speak the caller's dialect; no other tier
+    can take a request that has an `untranslatable` part.
     """
 
     model: str
