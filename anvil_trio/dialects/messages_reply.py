@@ -23,6 +23,7 @@ from anvil_trio.errors import Code, UpstreamFailed, problem
 __all__ = ["render_reply"]
 
 _VALUE: msgspec.json.Decoder[object] = msgspec.json.Decoder(dict[str, object])
+_NOTHING = ("", "null")  # how some engines put a call without arguments
 _CUTS = frozenset({FinishReason.LENGTH, FinishReason.CONTENT_FILTER})
 
 
@@ -65,7 +66,9 @@ class _Collected:
         Raises UpstreamFailed if arguments are no object although nothing was cut.
         """
         for number, call in self.calls.items():
-            text = "".join(self.arguments[number]) or "{}"
+            text = "".join(self.arguments[number]).strip()
+            if text in _NOTHING:
+                text = "{}"
             try:
                 _VALUE.decode(text)
             except (msgspec.DecodeError, RecursionError):
