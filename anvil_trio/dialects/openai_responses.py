@@ -23,15 +23,17 @@ from anvil_trio.dialects.ir import (
     FinishReason,
     RenderedReply,
     RenderedRequest,
+    StreamTranslator,
     Usage,
 )
 from anvil_trio.dialects.openai_events import OpenAiEvents, events_of_reply
+from anvil_trio.dialects.raw_json import encode
 from anvil_trio.dialects.responses_object import ResponseObject
 from anvil_trio.dialects.responses_stream import ResponsesEncoder
 from anvil_trio.dialects.translate import TranslatedStream
 from anvil_trio.errors import Problem
 
-__all__ = ["RESPONSES", "Responses"]
+__all__ = ["RESPONSES", "Responses", "render_input_tokens"]
 
 _PARAMS: Mapping[str, str] = MappingProxyType({
     "messages": "input",
@@ -81,7 +83,7 @@ class Responses:
         request: ChatRequest,
         tier: Tier,  # noqa: ARG002
         max_event_bytes: int,
-    ) -> TranslatedStream:
+    ) -> StreamTranslator:
         """A translator for this request's one reply stream."""
         return TranslatedStream(
             OpenAiEvents(max_event_bytes), self._encoder(request, max_event_bytes)
@@ -105,6 +107,11 @@ class Responses:
             prompt_estimate=request.prompt_tokens,
             max_bytes=max_bytes,
         )
+
+
+def render_input_tokens(tokens: int) -> bytes:
+    """The body of a count."""
+    return encode({"object": "response.input_tokens", "input_tokens": tokens})
 
 
 _CONTENT = (TextDelta, ReasoningDelta, CallBegan, ArgumentsDelta)

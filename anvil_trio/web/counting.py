@@ -11,6 +11,7 @@ from anvil_trio.config.model import Tier
 from anvil_trio.dialects.anthropic_messages import MESSAGES
 from anvil_trio.dialects.ir import ChatRequest, ClientDialect
 from anvil_trio.dialects.messages_count import parse_count, render_count, render_question
+from anvil_trio.dialects.openai_responses import RESPONSES, render_input_tokens
 from anvil_trio.dialects.tokens import estimate_request
 from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.exchange.counting import count_exactly
@@ -39,6 +40,7 @@ class Counter:
 
 COUNTERS: Mapping[str, Counter] = MappingProxyType({
     "count_tokens": Counter(MESSAGES, parse_count, render_count, render_question),
+    "input_tokens": Counter(RESPONSES, RESPONSES.parse_request, render_input_tokens),
 })
 """By the name of the route."""
 

@@ -69,6 +69,15 @@ _TABLE = (
         "OpenAI Responses without a memory, unary and streamed.",
     ),
     Route(
+        "POST",
+        "/v1/responses/input_tokens",
+        "input_tokens",
+        Scope.INFERENCE_USE,
+        "responses",
+        Pool.NONE,
+        "How many tokens a Responses request has: an estimate.",
+    ),
+    Route(
         "GET",
         "/v1/models",
         "models",
