@@ -14,7 +14,9 @@ def test_only_liveness_is_open():
 def test_only_chat_takes_a_place():
     """No read-only route counts against the front door."""
     assert {route.path for route in ROUTES.values() if route.pool is Pool.CHAT} == {
-        "/v1/chat/completions"
+        "/v1/chat/completions",
+        "/v1/messages",
+        "/v1/responses",
     }
 
 
