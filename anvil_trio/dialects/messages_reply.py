@@ -12,7 +12,6 @@ from anvil_trio.dialects.events import (
     SignatureDelta,
     StreamEvent,
     TextDelta,
-    UsageReported,
 )
 from anvil_trio.dialects.ir import FinishReason, RenderedReply, Usage
 from anvil_trio.dialects.messages_stream import new_message_id
@@ -57,8 +56,8 @@ class _Collected:
                 self.arguments[number].append(text)
             case Finished():
                 self.end = event
-            case UsageReported(usage):
-                self.usage = usage
+            case _:
+                self.usage = event.usage
 
     def settle(self) -> None:
         """Give every call its input. One that was cut by a limit is left out: it was never made.

@@ -89,13 +89,13 @@ class MessagesStream:
                 self._note(event)
         return b"".join(out)
 
-    def _note(self, event: StreamEvent) -> None:
+    def _note(self, event: Finished | UsageReported) -> None:
         """What shows only at the end."""
         if isinstance(event, UsageReported):
             self._usage = event.usage
-        elif isinstance(event, Finished):
-            if event.reason in _CUTS_NOTHING and self._blocks.has_cut_calls:
-                raise UpstreamFailed(problem(Code.UPSTREAM_ERROR))
+        elif event.reason in _CUTS_NOTHING and self._blocks.has_cut_calls:
+            raise UpstreamFailed(problem(Code.UPSTREAM_ERROR))
+        else:
             self._end = event
 
     def finish(self) -> bytes:

@@ -13,7 +13,7 @@ DELTA_MEMBERS = {
     "thinking": {"thinking_delta": "thinking", "signature_delta": "signature"},
     "tool_use": {"input_json_delta": "partial_json"},
 }
-START_MEMBERS = {
+START_MEMBERS: dict[str, dict[str, Any]] = {
     "text": {"text": ""},
     "thinking": {"thinking": "", "signature": ""},
     "tool_use": {"input": {}},

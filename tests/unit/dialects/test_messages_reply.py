@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from anvil_trio.dialects.anthropic_messages import MESSAGES
-from anvil_trio.dialects.events import Finished, ReasoningDelta, SignatureDelta
+from anvil_trio.dialects.events import Finished, ReasoningDelta, SignatureDelta, StreamEvent
 from anvil_trio.dialects.ir import FinishReason, Usage
 from anvil_trio.dialects.messages_errors import error_event, error_type, render_problem
 from anvil_trio.dialects.messages_reply import render_reply
@@ -100,7 +100,7 @@ def test_thoughts_of_an_engine_are_kept():
 
 def test_a_signature_is_kept():
     """An engine that signs its thoughts is believed."""
-    events = [ReasoningDelta("t"), SignatureDelta("s"), Finished(FinishReason.STOP)]
+    events: list[StreamEvent] = [ReasoningDelta("t"), SignatureDelta("s"), Finished(FinishReason.STOP)]
     made = render_reply(events, "m", prompt_tokens=1, stop_sequences=frozenset())
     block = json.loads(made.body)["content"][0]
     assert block == {"type": "thinking", "thinking": "t", "signature": "s"}

@@ -166,7 +166,8 @@ def test_a_json_schema_becomes_a_response_format(name: str):
     """Both spellings of a schema for the answer are Chat's strict json_schema."""
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
     wanted = {"type": "json_schema", "schema": schema}
-    got = sent(**{name: {"format": wanted} if name == "output_config" else wanted})
+    fields: dict[str, Any] = {name: {"format": wanted} if name == "output_config" else wanted}
+    got = sent(**fields)
     expected = {"name": "output", "schema": schema, "strict": True}
     assert got["response_format"] == {"type": "json_schema", "json_schema": expected}
 
