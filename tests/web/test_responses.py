@@ -128,7 +128,7 @@ async def handshake(small: SmallHouse, path: str, **scope: Any) -> list[dict[str
     async def send(message):
         sent.append(message)
 
-    extensions = {"websocket.http.response": {}}
+    extensions: dict[str, object] = {"websocket.http.response": {}}
     plain = {"type": "websocket", "path": path, "headers": [BEARER], "extensions": extensions}
     await app_of(small)({**plain, **scope}, receive, send)
     return sent

@@ -6,11 +6,10 @@ from typing import Any
 
 from anvil_trio.config.model import Tier
 from anvil_trio.dialects.events import StreamEvent
-from anvil_trio.dialects.ir import ChatRequest, RenderedReply, RenderedRequest
+from anvil_trio.dialects.ir import ChatRequest, RenderedReply, RenderedRequest, StreamTranslator
 from anvil_trio.dialects.openai_responses import Responses
 from anvil_trio.dialects.responses_object import ResponseObject
 from anvil_trio.dialects.responses_stream import ResponsesEncoder
-from anvil_trio.dialects.translate import TranslatedStream
 from anvil_trio.errors import Problem
 from tests.support.grammar_responses import ResponsesStream, check_responses_stream
 from tests.unit.dialects.chats import tier
@@ -40,27 +39,27 @@ def dialect() -> Responses:
     return Responses(now=lambda: NOW, new_token=lambda: f"t{next(numbers)}")
 
 
-def body(**fields: object) -> bytes:
+def body(**fields: Any) -> bytes:
     """A request body; a field given as ... is left out."""
     whole = {"model": "llm.primary", "input": "hi", **fields}
     return json.dumps({name: value for name, value in whole.items() if value is not ...}).encode()
 
 
-def parsed(raw: bytes | None = None, **fields: object) -> ChatRequest:
+def parsed(raw: bytes | None = None, **fields: Any) -> ChatRequest:
     """A request that passes its checks."""
     request = dialect().parse_request(body(**fields) if raw is None else raw)
     assert isinstance(request, ChatRequest), request
     return request
 
 
-def refusal(raw: bytes | None = None, **fields: object) -> Problem:
+def refusal(raw: bytes | None = None, **fields: Any) -> Problem:
     """Why a body is refused."""
     what = dialect().parse_request(body(**fields) if raw is None else raw)
     assert isinstance(what, Problem), what
     return what
 
 
-def sent(to: Tier | None = None, **fields: object) -> dict[str, Any]:
+def sent(to: Tier | None = None, **fields: Any) -> dict[str, Any]:
     """The JSON that the engine gets for a request with these fields."""
     rendered = dialect().render_request(parsed(**fields), to or tier())
     assert isinstance(rendered, RenderedRequest), rendered
@@ -68,13 +67,13 @@ def sent(to: Tier | None = None, **fields: object) -> dict[str, Any]:
     return made
 
 
-def messages(*items: object, to: Tier | None = None, **fields: object) -> list[dict[str, Any]]:
+def messages(*items: object, to: Tier | None = None, **fields: Any) -> list[dict[str, Any]]:
     """The messages that the engine gets for these input items."""
     made: list[dict[str, Any]] = sent(to, input=list(items), **fields)["messages"]
     return made
 
 
-def new_stream(*, max_event_bytes: int = 65_536, **fields: object) -> TranslatedStream:
+def new_stream(*, max_event_bytes: int = 65_536, **fields: Any) -> StreamTranslator:
     """A translator for the reply to a request with these fields."""
     return dialect().translator(parsed(**{"stream": True, **fields}), tier(), max_event_bytes)
 
@@ -84,13 +83,13 @@ def checked(data: bytes) -> ResponsesStream:
     return check_responses_stream(data)
 
 
-def streamed(*events: bytes, **fields: object) -> ResponsesStream:
+def streamed(*events: bytes, **fields: Any) -> ResponsesStream:
     """What the caller gets for these events of the engine, the stream being closed after them."""
     stream = new_stream(**fields)
     return checked(stream.feed(b"".join(events)) + stream.close())
 
 
-def replied(data: bytes, **fields: object) -> tuple[RenderedReply, dict[str, Any]]:
+def replied(data: bytes, **fields: Any) -> tuple[RenderedReply, dict[str, Any]]:
     """The whole reply, and its body decoded."""
     reply = dialect().render_reply(data, parsed(**fields), tier())
     return reply, json.loads(reply.body)

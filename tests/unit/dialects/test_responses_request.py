@@ -13,7 +13,7 @@ from tests.unit.dialects.chats import tier
 from tests.unit.dialects.responses import body, dialect, parsed, refusal, sent
 
 FUNCTION = {"type": "function", "name": "f", "parameters": {"type": "object"}, "strict": False}
-SAMPLES: dict[str, object] = {
+SAMPLES: dict[str, Any] = {
     "temperature": 0.5,
     "top_p": 0.9,
     "presence_penalty": 0.1,
@@ -73,7 +73,7 @@ def test_null_is_as_good_as_nothing(name: str):
 
 
 @pytest.mark.parametrize(("name", "value"), [("background", False), ("truncation", "disabled")])
-def test_the_default_of_a_refused_field_is_accepted(name: str, value: object):
+def test_the_default_of_a_refused_field_is_accepted(name: str, value: Any):
     """It asks for nothing."""
     assert sent(**{name: value}) == sent()
 
@@ -128,7 +128,7 @@ WRONG: list[tuple[str, object]] = [
 
 
 @pytest.mark.parametrize(("name", "value"), WRONG)
-def test_a_wrong_type_is_refused_by_name(name: str, value: object):
+def test_a_wrong_type_is_refused_by_name(name: str, value: Any):
     """Before anything is selected, and without showing the value."""
     what = refusal(**{name: value})
     assert (what.status, what.code, what.param) == (400, Code.INVALID_REQUEST, name)

@@ -263,8 +263,8 @@ def test_a_call_without_arguments_gets_an_empty_object():
 
 def test_blanks_after_the_end_of_a_closed_call_are_nothing():
     """Its one object is whole; blanks add nothing to it."""
-    events = [CallBegan(0, "c", "f"), ArgumentsDelta(0, "{}"), TextDelta("a")]
-    out = encoded(*events, ArgumentsDelta(0, " \n"), END)
+    begun = CallBegan(0, "c", "f")
+    out = encoded(begun, ArgumentsDelta(0, "{}"), TextDelta("a"), ArgumentsDelta(0, " \n"), END)
     assert out.output[0]["arguments"] == "{}"
 
 
