@@ -25,6 +25,7 @@ from anvil_trio.decisions.events import Event
 from anvil_trio.decisions.log import DecisionLog
 from anvil_trio.decisions.record import DecisionRecord
 from anvil_trio.decisions.ring import Ring
+from anvil_trio.dialects.ir import ClientDialect
 from anvil_trio.dialects.openai_chat import CHAT
 from anvil_trio.exchange.call import Call
 from anvil_trio.exchange.deadlines import Limits
@@ -140,10 +141,12 @@ class SmallHouse:
         members = self.generation.config.tier(TIER).member_ceilings
         self.house.tiers[TIER].reconfigure(members, ceiling)
 
-    async def serve(self, caller: FakeCaller, client: str = LEGACY_CLIENT) -> FakeCaller:
+    async def serve(
+        self, caller: FakeCaller, client: str = LEGACY_CLIENT, dialect: ClientDialect = CHAT
+    ) -> FakeCaller:
         """One exchange from its authenticated call to its record."""
         number = len(self.ring)
-        call = Call(CHAT, ClientId(client), RequestId(f"req_{number:032x}"), CallerIds())
+        call = Call(dialect, ClientId(client), RequestId(f"req_{number:032x}"), CallerIds())
         await run_chat(self.house, self.generation, call, caller)
         return caller
 
