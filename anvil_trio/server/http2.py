@@ -55,6 +55,7 @@ class _Outbox(StreamBuffer):
         super().__init__(event_class)
         self._stall_timeout_s = stall_timeout_s
         self._max_waiting_bytes = max_waiting_bytes
+        self._limit_bytes = max_waiting_bytes
         self._on_stall = on_stall
         self._moved = trio.Event()
         self._is_closed = False
@@ -67,7 +68,9 @@ class _Outbox(StreamBuffer):
     async def push(self, data: bytes) -> None:
         if self._complete:
             raise BufferCompleteError
-        if len(self.buffer) > self._max_waiting_bytes:  # a sender that does not wait
+        if not self.buffer:  # one part may be of any size
+            self._limit_bytes = len(data) + self._max_waiting_bytes
+        if len(self.buffer) > self._limit_bytes:  # a sender that does not wait
             await self._on_stall()
         else:
             self.buffer += data
