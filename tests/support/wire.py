@@ -2,7 +2,7 @@
 
 import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -174,9 +174,13 @@ class H2Client:
     async def read(self) -> None:
         """Take in what comes next."""
         data = await self.raw.read_some()
-        if not data:
+        if data:
+            await self.take(data)
+        else:
             self.is_closed = True
-            return
+
+    async def take(self, data: bytes) -> None:
+        """Take in `data`, and answer what HTTP/2 wants answered."""
         for event in self.h2.receive_data(data):
             self.events.append(event)
             if isinstance(event, h2.events.DataReceived) and self.acknowledges:
@@ -224,7 +228,13 @@ class Served:
 
     server: Server
     port: int
+    listener: socket.socket
     stopped: trio.Event
+
+    @property
+    def is_refusing(self) -> bool:
+        """Whether new connections are refused."""
+        return self.listener.fileno() < 0
 
     async def connect(
         self, *, rcvbuf: int | None = None, tls: ssl.SSLContext | None = None
@@ -259,8 +269,5 @@ async def serving(
     port = listener.getsockname()[1]
     async with trio.open_nursery() as nursery:
         await nursery.start(run)
-        yield Served(server, port, stopped)
+        yield Served(server, port, listener, stopped)
         nursery.cancel_scope.cancel()
-
-
-AnyAwaitable = Awaitable[object]
