@@ -124,6 +124,7 @@ class World:
             # the end comes in its own good time
             Reply((Head(200, SSE), *pieces, STOP, rng.choice(GAPS), DONE, Fault.STALL)),
             Reply((Head(200, SSE), ROLE, *endless)),
+            Reply((Fault.STALL,)),
         ))
 
     # callers
