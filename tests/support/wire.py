@@ -2,8 +2,10 @@
 
 import socket
 import ssl
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
 
@@ -17,7 +19,7 @@ from anvil_trio.server.listen import listen
 from anvil_trio.server.options import ServerOptions
 from tests.support.wire_apps import Handler, asgi
 
-__all__ = ["H2Client", "RawClient", "Served", "post", "serving", "until"]
+__all__ = ["Child", "H2Client", "RawClient", "Served", "post", "serving", "until"]
 
 PATIENCE_S = 10.0
 """How long anything may take on a busy machine before a test calls it broken."""
@@ -271,3 +273,49 @@ async def serving(
         await nursery.start(run)
         yield Served(server, port, listener, stopped)
         nursery.cancel_scope.cancel()
+
+
+class Child:
+    """`tests.support.wire_apps` in a process of its own, ended with the block."""
+
+    def __init__(self, *arguments: str) -> None:
+        self._command = [sys.executable, "-m", "tests.support.wire_apps", *arguments]
+        self.process: trio.Process
+        self.port = 0
+        self.output = b""
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> "Child":
+        async with AsyncExitStack() as stack:
+            nursery = await stack.enter_async_context(trio.open_nursery())
+            self.process = await trio.lowlevel.open_process(
+                self._command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            )
+            stack.callback(self._kill)
+            nursery.start_soon(self._read)
+            await until(lambda: b"\n" in self.output)
+            self.port = int(self.output.partition(b"\n")[0])
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._stack.__aexit__(kind, error, trace)
+
+    def _kill(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+
+    async def _read(self) -> None:
+        assert self.process.stdout is not None
+        async for data in self.process.stdout:
+            self.output += data
+
+    async def wait(self) -> int:
+        """Its exit status; it must end by itself."""
+        with trio.fail_after(PATIENCE_S):
+            return await self.process.wait()
