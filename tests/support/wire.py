@@ -59,12 +59,16 @@ class RawClient:
         sock = trio.socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
         if rcvbuf is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
-        await sock.connect((host, port))
-        stream = trio.SocketStream(sock)
-        if tls is None:
-            return cls(stream)
-        secure = trio.SSLStream(stream, tls, server_hostname="localhost", https_compatible=True)
-        await secure.do_handshake()
+        try:
+            await sock.connect((host, port))
+            stream = trio.SocketStream(sock)
+            if tls is None:
+                return cls(stream)
+            secure = trio.SSLStream(stream, tls, server_hostname="localhost", https_compatible=True)
+            await secure.do_handshake()
+        except BaseException:
+            sock.close()
+            raise
         return cls(secure)
 
     async def __aenter__(self) -> "RawClient":
