@@ -171,3 +171,17 @@ async def test_one_owner_is_one_handle():
         actor.handle(OwnerId(1))
         with pytest.raises(AssertionError, match="one handle"):
             actor.handle(OwnerId(1))
+
+
+async def test_a_fenced_tier_does_not_answer_an_owner_that_has_gone():
+    """A late question of a gone owner ends nothing, although a fenced tier knows no owners."""
+    crashed: list[str] = []
+    async with open_actors(crashed.append) as actors:
+        actor = start(actors)
+        ours, theirs = actor.handle(OwnerId(1)), actor.handle(OwnerId(2))
+        actor.machine = Broken()
+        assert await ours.acquire(CLIENT) == TIER_FAILED
+        ours.owner_gone(OwnerId(2))
+        actor.mailbox.post(Acquire(theirs._caller.next_ticket(), CLIENT))
+        assert await ours.acquire(CLIENT) == TIER_FAILED
+    assert crashed == ["t"]
