@@ -16,9 +16,10 @@ from tests.support.chunks import (
     seen_text,
     stream,
     text,
+    unary_body,
 )
 from tests.support.fake_caller import FakeCaller
-from tests.support.fake_upstream import SSE, Fault, Head, Reply
+from tests.support.fake_upstream import END, SSE, Fault, Head, Reply
 from tests.support.small_house import chat_body, config_of, open_small_house
 
 
@@ -147,6 +148,20 @@ async def test_gone_before_it_began(autojump_clock):
         await small.serve(caller)
         assert small.records[0].workload_outcome == "disconnected"
         assert small.engine("a").attempts == 0
+
+
+async def test_leaving_before_the_reply_was_handed_over(autojump_clock):
+    """A caller that leaves in the instant in which its unary reply is complete was not served."""
+    async with house() as small:
+        small.engine("a").chat = [Reply((Head(200), unary_body()))]
+        caller = FakeCaller(chat_body())
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(small.serve, caller)
+            await trio.sleep(1)
+            small.engine("a").chats[0].feed(END)  # the exchange will run once more, uncancelled
+            caller.leave()
+        assert not caller.has_started
+        await expect_one(small, "disconnected", "client_disconnected")
 
 
 async def test_leaving_after_done_is_a_success(autojump_clock):
