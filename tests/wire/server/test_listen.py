@@ -18,7 +18,7 @@ pytestmark = pytest.mark.wire
 
 @pytest.mark.skipif(sys.platform != "linux", reason="these options are Linux's")
 async def test_accepted_sockets_inherit_the_options():
-    """`listen`: no delay, keep-alive, little kept unsent, and the user timeout reach each client."""
+    """`listen`: no delay, keep-alive, little kept unsent, a user timeout: each client has them."""
     with listen("127.0.0.1", 0, user_timeout_s=1.5) as listener:
         async with await RawClient.connect(listener.getsockname()[1]):
             await trio.lowlevel.wait_readable(listener)
@@ -74,7 +74,7 @@ def test_an_address_in_use_is_an_error():
     """`listen`: a port that is taken, or a host that is not here, raises OSError."""
     with listen("127.0.0.1", 0) as taken, pytest.raises(OSError, match="in use"):
         listen("127.0.0.1", taken.getsockname()[1])
-    with pytest.raises(OSError, match="assign|available"):
+    with pytest.raises(OSError, match=r"assign|available"):
         listen("192.0.2.1", 0)
 
 

@@ -8,7 +8,7 @@ import trio
 from anvil_trio.server.accept import Server
 from anvil_trio.server.listen import listen
 from anvil_trio.server.options import ServerOptions
-from tests.support.wire import Child, RawClient, Served, post, serving, until
+from tests.support.wire import RawClient, Served, child_process, post, serving, until
 from tests.support.wire_apps import (
     Receive,
     Scope,
@@ -58,7 +58,7 @@ async def test_an_idle_server_stops_at_once():
 
 
 async def test_stopping_closes_the_idle_refuses_the_new_and_lets_the_busy_finish():
-    """`Server.run`: idle clients get FIN, new ones a refusal, a late reply `Connection: close`."""
+    """`Server.run`: idle clients get FIN, new ones are refused, a late reply says it closes."""
     busy = Busy()
     called = []
     async with serving(busy, on_stopping=lambda: called.append("stopping")) as served:
@@ -152,7 +152,7 @@ async def test_last_words_are_sent_at_the_deadline():
 
 
 async def test_lingering_is_short_while_stopping():
-    """`ServerOptions.stopping_linger_s`: a client that never closes holds the stop up only briefly."""
+    """`ServerOptions.stopping_linger_s`: a client that never closes delays a stop briefly."""
 
     async def handler(scope: Scope, receive: Receive, send: Send) -> None:
         await reply(send, b"no", 401)
@@ -225,8 +225,8 @@ async def refused(port: int) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_signal_stops_gracefully(number):
-    """`run_until_signalled`: the busy reply is completed, new clients refused, the exit status 0."""
-    async with Child("slow") as child, await RawClient.connect(child.port) as client:
+    """`run_until_signalled`: the busy reply is completed, nobody new is served, the exit is 0."""
+    async with child_process("slow") as child, await RawClient.connect(child.port) as client:
         await client.send(post())
         await client.read_until(b"data: 0")
         child.process.send_signal(number)
@@ -239,7 +239,7 @@ async def test_a_signal_stops_gracefully(number):
 
 async def test_a_second_signal_ends_at_once():
     """`watch_signals`: the second signal cuts off what the first one waits for."""
-    async with Child("silent", "--shutdown", "60") as child:
+    async with child_process("silent", "--shutdown", "60") as child:
         async with await RawClient.connect(child.port) as client:
             await client.send(post())
             await client.read_until(b"\r\n\r\n")

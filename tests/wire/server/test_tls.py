@@ -25,8 +25,9 @@ async def test_both_versions_are_spoken(server_tls, client_tls, version):
 
 async def test_older_versions_are_refused(server_tls, client_tls):
     """`server_context`: nothing older than TLS 1.2 is agreed on."""
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="TLSv1_1"):
         client_tls.minimum_version = ssl.TLSVersion.TLSv1_1
+    with pytest.warns(DeprecationWarning, match="TLSv1_1"):
         client_tls.maximum_version = ssl.TLSVersion.TLSv1_1
     async with serving(echo, tls=server_tls) as served:
         with pytest.raises(trio.BrokenResourceError):
@@ -90,7 +91,7 @@ async def test_the_name_of_the_server_is_checked(server_tls, authority):
 
 
 def test_files_that_do_not_belong_together_are_refused(pem_files, authority, tmp_path):
-    """`server_context`: a foreign key, a locked key or a missing file is an error, never a question."""
+    """`server_context`: a foreign key or a missing file is an error."""
     chain, _ = pem_files
     foreign = tmp_path / "foreign.pem"
     authority.issue_cert("other.test").private_key_pem.write_to_path(foreign)
