@@ -198,8 +198,8 @@ async def _load(soak: Soak, lanes: int, seconds: float) -> None:
 async def _rest(client: httpx.AsyncClient, pid: int) -> Look:
     """How the router looks once nothing runs and the last connections have lingered."""
     with trio.move_on_after(30):
-        while await _active(client):
-            await trio.sleep(0.1)  # noqa: ASYNC110 - a process is looked at from outside
+        while await _active(client):  # noqa: ASYNC110 - a process is seen from outside
+            await trio.sleep(0.1)
     await trio.sleep(6)
     return Look.at(pid)
 
