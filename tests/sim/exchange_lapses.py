@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 from tests.sim.exchange_scenario import SERVER
 from tests.support.chunks import DONE, END, ROLE, SSE, STOP, Head, seen_text, text, unary_body
 from tests.support.fake_caller import FakeCaller
-from tests.support.fake_upstream import Fault, Reply
+from tests.support.fake_upstream import Fault, Reply, Step
 from tests.support.sim import CancelAt
 from tests.support.small_house import (
     SmallHouse,
@@ -21,7 +21,15 @@ __all__ = ["KINDS", "scenario"]
 
 BODY = unary_body("0123456789")
 UNARY = Reply((1.0, Head(200), BODY[:9], 1.0, BODY[9:10], 0.0, BODY[10:], END))
-PIECES = (1.0, Head(200, SSE), ROLE, *map(text, "01234"), 16.0, *map(text, "56789"), STOP)
+PIECES: tuple[Step, ...] = (
+    1.0,
+    Head(200, SSE),
+    ROLE,
+    *map(text, "01234"),
+    16.0,
+    *map(text, "56789"),
+    STOP,
+)
 REPLIES = {
     "unary": UNARY,
     "stream": Reply((*PIECES, DONE, END)),
