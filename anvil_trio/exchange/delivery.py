@@ -2,12 +2,12 @@
 
 import trio
 
+from anvil_trio.dialects.ir import StreamTranslator
 from anvil_trio.errors import Problem
 from anvil_trio.exchange.call import Call
 from anvil_trio.exchange.caller import Caller, Header
 from anvil_trio.exchange.closing import Closing
 from anvil_trio.exchange.outcome import Outcome
-from anvil_trio.exchange.stream_relay import StreamRelay
 
 __all__ = ["deliver", "problem_headers"]
 
@@ -34,7 +34,7 @@ async def deliver(
     headers: list[Header],
     *,
     stall_s: float,
-    stream: StreamRelay | None,
+    translator: StreamTranslator | None,
 ) -> bool:
     """Say the last words; False if the caller did not take them in time.
 
@@ -48,8 +48,8 @@ async def deliver(
                 await caller.start(200, headers)
             await caller.end(closing.tail)
         elif caller.has_started:
-            assert stream is not None, "only a stream begins before it is whole"
-            await caller.end(stream.terminal_error(closing.problem))
+            assert translator is not None, "only a stream begins before it is whole"
+            await caller.end(translator.terminal_error(closing.problem))
         else:
             body = call.dialect.render_problem(closing.problem)
             head = [*problem_headers(closing.problem, body), *call.id_headers()]
