@@ -15,7 +15,7 @@ import msgspec
 from anvil_trio.dialects.raw_json import is_given
 from anvil_trio.errors import Code, Problem, problem
 
-__all__ = ["FIELDS", "Fate", "Field", "check_fields"]
+__all__ = ["FIELDS", "Fate", "Field", "Reasoning", "check_fields"]
 
 _GREATEST = 2**63 - 1  # no engine counts further
 _Positive = Annotated[int, msgspec.Meta(ge=1, le=_GREATEST)]
@@ -34,7 +34,7 @@ class _Object(msgspec.Struct, gc=False):
     """Any JSON object."""
 
 
-class Effort(msgspec.Struct, gc=False):
+class Reasoning(msgspec.Struct, gc=False):
     """The part of `reasoning` that is read."""
 
     effort: str | None = None
@@ -92,7 +92,7 @@ FIELDS: Mapping[str, Field] = MappingProxyType({
     ),
     "reasoning": Field(
         Fate.TRANSLATED,
-        Effort,
+        Reasoning,
         "`reasoning` must be an object; its `effort` and `summary` strings.",
     ),
     "max_output_tokens": Field(

@@ -14,7 +14,7 @@ from anvil_trio.dialects.chat_messages import (
 )
 from anvil_trio.dialects.ir import ChatRequest
 from anvil_trio.dialects.raw_json import ABSENT, is_given, is_utf8, members_of, raw_of
-from anvil_trio.dialects.responses_fields import FIELDS, Effort, Fate, check_fields
+from anvil_trio.dialects.responses_fields import FIELDS, Fate, Reasoning, check_fields
 from anvil_trio.dialects.responses_input import chat_messages
 from anvil_trio.dialects.responses_parts import Refused, refuse
 from anvil_trio.dialects.responses_tools import chat_tools
@@ -30,6 +30,7 @@ _BODY_WORDS = "The body must be one JSON object in UTF-8."
 _FORMAT_WORDS = "`text.format` must be text, json_object, or json_schema with `name` and `schema`."
 _FORMAT_MEMBERS = ("name", "description", "schema", "strict")
 _WORD = msgspec.json.Decoder(str)
+_REASONING = msgspec.json.Decoder(Reasoning)
 _LIMIT = "max_completion_tokens"
 _SAME_NAME = frozenset(
     name
@@ -64,9 +65,9 @@ def parse_request(body: bytes) -> ChatRequest | Problem:
 
 def wants_summary(source: bytes) -> bool:
     """Whether a request that was checked asks for a summary of the reasoning."""
-    values = check_fields(members_of(source))
-    reasoning = values.get("reasoning") if isinstance(values, dict) else None
-    return isinstance(reasoning, Effort) and bool(reasoning.summary or reasoning.generate_summary)
+    raw = members_of(source).get("reasoning", ABSENT)
+    asked = _REASONING.decode(raw) if is_given(raw) else Reasoning()
+    return bool(asked.summary or asked.generate_summary)
 
 
 def _request(fields: _Fields, values: Mapping[str, object], source: bytes) -> ChatRequest:
