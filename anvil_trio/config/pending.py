@@ -26,7 +26,6 @@ PENDING_IN_SERVER = (
     "media_principal",
     "media_scopes",
     "media_public_origin",
-    "cors_origins",
 )
 PENDING_IN_ROUTER = (
     "purpose_models",

@@ -1,4 +1,4 @@
-"""`GET /v1/models`: the configured aliases, in the order of the file."""
+"""`GET /v1/models` and below: the configured aliases, in the order of the file."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from anvil_trio.names import Alias, TierId
 from anvil_trio.views.readiness import VerdictOf
 from anvil_trio.views.replica import show_tier
 
-__all__ = ["project_models"]
+__all__ = ["project_model", "project_models"]
 
 _CREATED = 1_700_000_000
 """A fixed moment: the listing must not change with the clock."""
@@ -26,19 +26,37 @@ def project_models(
     no limit is multiplied (T010).
     """
     members: dict[TierId, dict[str, JsonValue]] = {}
-    entries: list[JsonValue] = []
-    for alias, tier_id in config.routes.items():
-        if only is not None and alias != only:
-            continue
-        tier = config.tier(tier_id)
-        entry = _entry(alias, tier)
-        if tier.is_replica:
-            if tier_id not in members:
-                members[tier_id] = show_tier(tier, verdict_of).projection
-            entry["logical_tier"] = tier.id
-            entry.update(members[tier_id])
-        entries.append(entry)
+    entries: list[JsonValue] = [
+        _shown(config, verdict_of, alias, members)
+        for alias in map(Alias, config.routes)
+        if only is None or alias == only
+    ]
     return {"object": "list", "data": entries}
+
+
+def project_model(
+    config: RouterConfig, verdict_of: VerdictOf, alias: Alias
+) -> dict[str, JsonValue]:
+    """The one entry of a configured alias."""
+    return _shown(config, verdict_of, alias, {})
+
+
+def _shown(
+    config: RouterConfig,
+    verdict_of: VerdictOf,
+    alias: Alias,
+    members: dict[TierId, dict[str, JsonValue]],
+) -> dict[str, JsonValue]:
+    """One entry; `members` are those that have been asked about already, once a payload."""
+    tier_id = config.routes[alias]
+    tier = config.tier(tier_id)
+    entry = _entry(alias, tier)
+    if tier.is_replica:
+        if tier_id not in members:
+            members[tier_id] = show_tier(tier, verdict_of).projection
+        entry["logical_tier"] = tier.id
+        entry.update(members[tier_id])
+    return entry
 
 
 def _entry(alias: str, tier: Tier) -> dict[str, JsonValue]:

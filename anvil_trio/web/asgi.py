@@ -10,13 +10,14 @@ from typing import TypeAlias
 from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
-from anvil_trio.web import router, websocket
+from anvil_trio.web import edge, router, websocket
 from anvil_trio.web.asgi_types import Headers, Receive, Scope, Send, headers_of, text_of
 from anvil_trio.web.auth import Authenticator, Principal
 from anvil_trio.web.chat import DIALECTS, answer_chat
+from anvil_trio.web.cors import Cors
 from anvil_trio.web.counting import COUNTERS, answer_count
 from anvil_trio.web.health import answer_health
-from anvil_trio.web.observe import VIEWS
+from anvil_trio.web.observe import VIEWS, Question
 from anvil_trio.web.respond import send_json, send_problem
 
 __all__ = ["App", "Application", "CurrentGeneration"]
@@ -44,22 +45,41 @@ class App:
                 await _lifespan(receive, send)
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path = router.normalise_path(text_of(scope, "path"))
-        headers = headers_of(scope)
+        """Headers for browsers first, so that also refusals can be read there."""
+        method, headers = text_of(scope, "method"), headers_of(scope)
+        generation = self.current()
+        cors = Cors(generation.config.server.cors_origins)
+        permitted = cors.preflight(method, headers)
+        if permitted is not None:
+            return await edge.send_empty(send, permitted)
+        reply = edge.without_body(method, cors.wrapped(headers, send))
+        return await self._answer(generation, scope, receive, reply)
+
+    async def _answer(
+        self, generation: Generation, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        path, headers = router.normalise_path(text_of(scope, "path")), headers_of(scope)
         if _is_framing_conflicting(headers):
             what = problem(Code.INVALID_REQUEST, message="Content-Length and Transfer-Encoding.")
-            return await _send(send, path, what, [(b"connection", b"close")])
-        if path == "/healthz" and scope["method"] == "GET":
-            return await answer_health(send, is_draining=self.house.is_draining)
+            return await _send(send, path, headers, what, [(b"connection", b"close")])
+        route = router.find(text_of(scope, "method"), path)
+        if route is not None and route.scope is None:
+            return await self._answer_anyone(route, send)
         who = self.authenticator.identify(headers)
         if isinstance(who, Problem):
-            return await _send(send, path, who)
-        route = router.find(text_of(scope, "method"), path)
+            return await _send(send, path, headers, who)
         if route is None:
-            return await _no_route(send, path, headers)
+            return await _no_route(send, text_of(scope, "method"), path, headers)
         if route.scope is not None and not who.may(route.scope):
-            return await _send(send, path, problem(Code.SCOPE_DENIED))
-        return await self._handle(route, who, scope, receive, send)
+            return await _send(send, path, headers, problem(Code.SCOPE_DENIED))
+        return await self._handle(generation, route, who, scope, receive, send)
+
+    async def _answer_anyone(self, route: router.Route, send: Send) -> None:
+        """What needs no key."""
+        if route.name == "health":
+            await answer_health(send, is_draining=self.house.is_draining)
+        else:
+            await edge.answer_root(send)
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         """No route takes a WebSocket: every handshake is refused, a stranger's with a 401."""
@@ -69,20 +89,29 @@ class App:
         await websocket.refuse(what, scope, receive, send)
 
     async def _handle(
-        self, route: router.Route, who: Principal, scope: Scope, receive: Receive, send: Send
+        self,
+        generation: Generation,
+        route: router.Route,
+        who: Principal,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
     ) -> None:
-        generation = self.current()
         if route.pool is router.Pool.CHAT:
+            assert route.dialect is not None, "a chat route has its dialect"
             dialect = DIALECTS[route.dialect]
             return await answer_chat(self.house, generation, who, dialect, scope, receive, send)
         counter = COUNTERS.get(route.name)
         if counter is not None:
             return await answer_count(generation, counter, scope, receive, send)
+        headers = headers_of(scope)
         query = scope.get("query_string", b"")
         assert isinstance(query, bytes)
-        view = await VIEWS[route.name](self.house, generation, query)
+        path = text_of(scope, "path")
+        question = Question(query, router.model_in(path), is_anthropic=_is_anthropic(headers))
+        view = await VIEWS[route.name](self.house, generation, question)
         if isinstance(view, Problem):
-            return await _send(send, route.path, view)
+            return await _send(send, path, headers, view)
         return await send_json(send, view)
 
 
@@ -92,21 +121,27 @@ def _is_framing_conflicting(headers: Headers) -> bool:
     return b"content-length" in names and b"transfer-encoding" in names
 
 
-async def _no_route(send: Send, path: str, headers: Headers) -> None:
+def _is_anthropic(headers: Headers) -> bool:
+    """Whether a client of Anthropic's kind is asking: all of them name a version."""
+    return any(name == b"anthropic-version" for name, _ in headers)
+
+
+async def _no_route(send: Send, method: str, path: str, headers: Headers) -> None:
     refusal = websocket.refusal_of(path) if websocket.is_upgrade(headers) else None
     if refusal is not None:
         return await websocket.send_refusal(send, refusal)
-    methods = router.methods_of(path)
-    if not methods:
-        return await _send(send, path, problem(Code.NOT_FOUND))
-    allow = (b"allow", ", ".join(methods).encode())
-    return await _send(send, path, problem(Code.METHOD_NOT_ALLOWED), [allow])
+    allow = edge.allow_header(path)
+    if allow and method == "OPTIONS":
+        return await edge.send_empty(send, allow)
+    return await _send(send, path, headers, edge.refusal_at(path), allow)
 
 
-async def _send(send: Send, path: str, what: Problem, extra: Headers | None = None) -> None:
-    """An error in the dialect of the path; where there is nothing, in OpenAI's shape."""
-    body = DIALECTS[router.dialect_of(path)].render_problem(what)
-    await send_problem(send, what, body, extra or [])
+async def _send(
+    send: Send, path: str, headers: Headers, what: Problem, extra: Headers | None = None
+) -> None:
+    """An error in the dialect of the path; where there is nothing, in that of the caller."""
+    name = router.dialect_of(path, is_anthropic=_is_anthropic(headers))
+    await send_problem(send, what, DIALECTS[name].render_problem(what), extra or [])
 
 
 async def _lifespan(receive: Receive, send: Send) -> None:

@@ -1,24 +1,36 @@
 """The read-only endpoints: ask each actor once, project, answer. None takes a chat place."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from pydantic import JsonValue
 
 from anvil_trio import __version__
-from anvil_trio.errors import Problem
+from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
 from anvil_trio.facts import TierSnapshot
 from anvil_trio.names import TierId
+from anvil_trio.views.anthropic_models import list_models, show_model
 from anvil_trio.views.capacity import project_capacity
-from anvil_trio.views.models import project_models
+from anvil_trio.views.models import project_model, project_models
 from anvil_trio.views.query import check_no_query, parse_capacity_query, parse_models_query
 from anvil_trio.views.status import project_status
 
-__all__ = ["VIEWS", "View"]
+__all__ = ["VIEWS", "Question", "View"]
 
-View = Callable[[House, Generation, bytes], Awaitable[dict[str, JsonValue] | Problem]]
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a page is asked: its query, the model that its path names, and for whose client."""
+
+    query: bytes = b""
+    model: str = ""
+    is_anthropic: bool = False
+
+
+View = Callable[[House, Generation, Question], Awaitable[dict[str, JsonValue] | Problem]]
 
 
 async def _snapshots(house: House) -> dict[TierId, TierSnapshot | None]:
@@ -27,18 +39,35 @@ async def _snapshots(house: House) -> dict[TierId, TierSnapshot | None]:
 
 
 async def _models(
-    _house: House, generation: Generation, query: bytes
+    _house: House, generation: Generation, question: Question
 ) -> dict[str, JsonValue] | Problem:
-    wanted = parse_models_query(query, generation.config)
+    wanted = parse_models_query(question.query, generation.config)
     if isinstance(wanted, Problem):
         return wanted
+    if question.is_anthropic:
+        return list_models(generation.config, only=wanted.only)
     return project_models(generation.config, generation.verdict_of, only=wanted.only)
 
 
-async def _capacity(
-    house: House, generation: Generation, query: bytes
+async def _model(
+    _house: House, generation: Generation, question: Question
 ) -> dict[str, JsonValue] | Problem:
-    wanted = parse_capacity_query(query, generation.config)
+    refusal = check_no_query(question.query)
+    if refusal is not None:
+        return refusal
+    found = generation.config.resolve(question.model)
+    if found is None:
+        return problem(Code.MODEL_NOT_FOUND, param="model")
+    alias, tier = found
+    if question.is_anthropic:
+        return show_model(alias, tier)
+    return project_model(generation.config, generation.verdict_of, alias)
+
+
+async def _capacity(
+    house: House, generation: Generation, question: Question
+) -> dict[str, JsonValue] | Problem:
+    wanted = parse_capacity_query(question.query, generation.config)
     if isinstance(wanted, Problem):
         return wanted
     snapshots = await _snapshots(house)
@@ -46,9 +75,9 @@ async def _capacity(
 
 
 async def _status(
-    house: House, generation: Generation, query: bytes
+    house: House, generation: Generation, question: Question
 ) -> dict[str, JsonValue] | Problem:
-    refusal = check_no_query(query)
+    refusal = check_no_query(question.query)
     if refusal is not None:
         return refusal
     return project_status(
@@ -62,6 +91,7 @@ async def _status(
 
 VIEWS: Mapping[str, View] = MappingProxyType({
     "models": _models,
+    "model": _model,
     "capacity": _capacity,
     "status": _status,
 })

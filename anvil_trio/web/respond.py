@@ -1,6 +1,6 @@
 """Replies as ASGI messages: whole JSON answers, problems, and the caller of an exchange."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 import trio
@@ -12,7 +12,15 @@ from anvil_trio.exchange.delivery import problem_headers
 from anvil_trio.web.asgi_types import Headers, Message, Receive, Scope, Send
 from anvil_trio.web.json_text import dumps
 
-__all__ = ["AsgiCaller", "ServerSide", "send_body", "send_json", "send_problem", "server_side"]
+__all__ = [
+    "AsgiCaller",
+    "ServerSide",
+    "declared_length",
+    "send_body",
+    "send_json",
+    "send_problem",
+    "server_side",
+]
 
 
 class ServerSide(Protocol):
@@ -56,6 +64,14 @@ async def send_problem(
     await send({"type": "http.response.body", "body": body, "more_body": False})
 
 
+def declared_length(headers: Iterable[Header]) -> int | None:
+    """What Content-Length says; None where it says no number."""
+    for name, value in headers:
+        if name == b"content-length" and value.strip().isdigit():
+            return int(value)
+    return None
+
+
 def server_side(scope: Scope) -> ServerSide | None:
     """The connection under our own server; None under another."""
     extensions = scope.get("extensions")
@@ -72,8 +88,11 @@ class AsgiCaller:
     another server a task that awaits `receive()` stands in (`web.watcher`).
     """
 
-    def __init__(self, receive: Receive, send: Send, server: ServerSide | None) -> None:
+    def __init__(
+        self, receive: Receive, send: Send, server: ServerSide | None, declared: int | None = None
+    ) -> None:
         self._receive, self._send, self._server = receive, send, server
+        self._declared = declared  # how many bytes the head says that the body has
         self._leave: Callable[[], None] | None = None
         self.has_started = False
         self.bytes_sent = 0
@@ -88,7 +107,13 @@ class AsgiCaller:
                 leave()
 
     async def read_body(self, max_bytes: int, *, stall_s: float, total_s: float) -> bytes | Problem:
-        """See `Caller`. Ends at once when the caller leaves, since `leave` cuts the exchange."""
+        """See `Caller`. Ends at once when the caller leaves, since `leave` cuts the exchange.
+
+        A body that says it is too long is not asked for, so that a caller who waits for `100
+        Continue` sends none of it.
+        """
+        if self._declared is not None and self._declared > max_bytes:
+            return problem(Code.PAYLOAD_TOO_LARGE)
         parts: list[bytes] = []
         size = 0
         last_moment = trio.current_time() + total_s

@@ -7,7 +7,18 @@ from types import MappingProxyType
 
 from anvil_trio.web.auth import Scope
 
-__all__ = ["ROUTES", "Pool", "Route", "dialect_of", "find", "methods_of", "normalise_path"]
+__all__ = [
+    "MODEL_PATH",
+    "ROUTES",
+    "Pool",
+    "Route",
+    "dialect_of",
+    "find",
+    "methods_of",
+    "model_in",
+    "normalise_path",
+    "path_meant",
+]
 
 
 class Pool(StrEnum):
@@ -19,19 +30,30 @@ class Pool(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One method on one path. `scope` None means open to everyone."""
+    """One method on one path. `scope` None means open to everyone.
+
+    `dialect` None means that the page serves callers of every dialect; what a caller's headers say
+    then decides how it is put.
+    """
 
     method: str
     path: str
     name: str
     scope: Scope | None
-    dialect: str
+    dialect: str | None
     pool: Pool
     summary: str
 
 
+MODEL_PATH = "/v1/models/{model}"
+"""The one path with a variable end."""
+
+_MODELS = "/v1/models/"
+_VERSION = "/v1"
+
 _TABLE = (
-    Route("GET", "/healthz", "health", None, "chat", Pool.NONE, "Liveness, open to everyone."),
+    Route("GET", "/", "root", None, None, Pool.NONE, "That something is here, open to everyone."),
+    Route("GET", "/healthz", "health", None, None, Pool.NONE, "Liveness, open to everyone."),
     Route(
         "POST",
         "/v1/chat/completions",
@@ -82,25 +104,34 @@ _TABLE = (
         "/v1/models",
         "models",
         Scope.INFERENCE_USE,
-        "chat",
+        None,
         Pool.NONE,
-        "Configured aliases, with replica state.",
+        "Configured aliases, with replica state; in Anthropic's shape for its clients.",
     ),
     Route(
         "GET",
         "/v1/models/capacity",
         "capacity",
         Scope.INFERENCE_USE,
-        "chat",
+        None,
         Pool.NONE,
         "Admission counters of each tier.",
+    ),
+    Route(
+        "GET",
+        MODEL_PATH,
+        "model",
+        Scope.INFERENCE_USE,
+        None,
+        Pool.NONE,
+        "One configured alias, in either shape.",
     ),
     Route(
         "GET",
         "/v1/router/status",
         "status",
         Scope.OPERATOR,
-        "chat",
+        None,
         Pool.NONE,
         "Version, uptime, aliases and tier states.",
     ),
@@ -110,6 +141,11 @@ ROUTES: Mapping[tuple[str, str], Route] = MappingProxyType({
     (route.method, route.path): route for route in _TABLE
 })
 
+_METHODS: Mapping[str, frozenset[str]] = MappingProxyType({
+    path: frozenset(route.method for route in _TABLE if route.path == path)
+    for path in {route.path for route in _TABLE}
+})
+
 
 def normalise_path(path: str) -> str:
     """A path as the table spells it: without trailing slashes, case kept."""
@@ -117,17 +153,50 @@ def normalise_path(path: str) -> str:
 
 
 def find(method: str, path: str) -> Route | None:
-    """The route of one method on one path."""
-    return ROUTES.get((method, normalise_path(path)))
+    """The route of one method on one path; HEAD is answered wherever GET is."""
+    return ROUTES.get(("GET" if method == "HEAD" else method, _entry_of(path)))
 
 
 def methods_of(path: str) -> tuple[str, ...]:
-    """All methods of a path in lexical order; empty if there is nothing there."""
-    wanted = normalise_path(path)
-    return tuple(sorted(route.method for route in _TABLE if route.path == wanted))
+    """All methods of a path in lexical order; empty if there is nothing there.
+
+    OPTIONS, which is answered for every path, goes without saying.
+    """
+    methods = _METHODS.get(_entry_of(path), frozenset())
+    return tuple(sorted(methods | {"HEAD"} if "GET" in methods else methods))
 
 
-def dialect_of(path: str) -> str:
-    """The dialect of whatever is at a path, in which also its errors are told; else Chat."""
-    wanted = normalise_path(path)
-    return next((route.dialect for route in _TABLE if route.path == wanted), "chat")
+def model_in(path: str) -> str:
+    """The model that a path under `/v1/models/` names."""
+    return normalise_path(path).removeprefix(_MODELS)
+
+
+def dialect_of(path: str, *, is_anthropic: bool = False) -> str:
+    """The dialect of whatever is, or is meant, at a path, in which also its errors are told.
+
+    Where that leaves it open a caller of Anthropic's kind is answered in Messages, others in Chat.
+    """
+    entry = path_meant(path) or _entry_of(path)
+    found = next((route.dialect for route in _TABLE if route.path == entry), None)
+    return found or ("messages" if is_anthropic else "chat")
+
+
+def path_meant(path: str) -> str | None:
+    """What a path that is not there was meant to be, as the table spells it; None if unknown.
+
+    Clients join base URLs and paths: `/v1` comes twice or not at all, and slashes come double.
+    """
+    if methods_of(path):
+        return None
+    parts = [part for part in path.split("/") if part]
+    while parts and parts[0] == "v1":
+        parts.pop(0)
+    meant = _entry_of("/".join([_VERSION, *parts]))
+    return meant if parts and meant in _METHODS else None
+
+
+def _entry_of(path: str) -> str:
+    """A path as the table spells it, its variable end included."""
+    path = normalise_path(path)
+    is_model = path not in _METHODS and path.startswith(_MODELS)
+    return MODEL_PATH if is_model else path

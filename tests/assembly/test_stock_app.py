@@ -36,7 +36,7 @@ async def live(app: StockApp, ask: bool = True) -> list[dict[str, object]]:
                 scope: dict[str, object] = {
                     "type": "http",
                     "method": "GET",
-                    "path": "/",
+                    "path": "/v1/models",
                     "headers": [],
                 }
                 await app(scope, take.receive, keep)

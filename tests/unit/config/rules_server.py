@@ -210,27 +210,28 @@ RULES = [
         "server.workload_host: must match [A-Za-z][A-Za-z0-9_-]{0,63}",
         name="is an identifier",
     ),
-    not_yet(
-        "cors_origins",
-        'cors_origins = ["http://localhost:3000", "https://app.example"]',
-        'cors_origins = "https://app.example"',
-        "server.cors_origins: must be an array of URLs",
-        name="is a list of origins",
-    ),
-    not_yet(
-        "cors_origins",
-        'cors_origins = ["http://a.example"]',
-        'cors_origins = ["http://a.example", "http://a.example"]',
-        "server.cors_origins: must not have an origin twice",
-        name="has each origin once",
-    ),
-    not_yet(
-        "cors_origins",
-        'cors_origins = ["http://a.example"]',
-        'cors_origins = ["http://a.example/"]',
-        "server.cors_origins: must be an http or https origin: scheme, host and port, and nothing"
-        " after them",
-        name="has origins without a path",
+    *(
+        Rule(f"cors_origins {name}", server(good), server(bad), f"server.cors_origins: {message}")
+        for name, good, bad, message in (
+            (
+                "is a list of origins",
+                'cors_origins = ["http://localhost:3000", "https://app.example"]',
+                'cors_origins = "https://app.example"',
+                "must be an array of URLs",
+            ),
+            (
+                "has each origin once",
+                'cors_origins = ["http://a.example"]',
+                'cors_origins = ["http://a.example", "http://a.example"]',
+                "must not have an origin twice",
+            ),
+            (
+                "has origins without a path",
+                'cors_origins = ["http://a.example"]',
+                'cors_origins = ["http://a.example/"]',
+                "must be an http or https origin: scheme, host and port, and nothing after them",
+            ),
+        )
     ),
     Rule(
         "no cors_origins ask for nothing",

@@ -3,12 +3,12 @@
 import pytest
 
 from anvil_trio.web.auth import Scope
-from anvil_trio.web.router import ROUTES, Pool, find, methods_of
+from anvil_trio.web.router import ROUTES, Pool, dialect_of, find, methods_of, model_in, path_meant
 
 
-def test_only_liveness_is_open():
-    """Every route but `/healthz` asks for a scope."""
-    assert [route.path for route in ROUTES.values() if route.scope is None] == ["/healthz"]
+def test_only_liveness_and_the_root_are_open():
+    """Every other route asks for a scope."""
+    assert [route.path for route in ROUTES.values() if route.scope is None] == ["/", "/healthz"]
 
 
 def test_only_chat_takes_a_place():
@@ -28,7 +28,7 @@ def test_trailing_slashes_do_not_matter(path):
     assert (route.name, route.scope) == ("models", Scope.INFERENCE_USE)
 
 
-@pytest.mark.parametrize("path", ["/", "", "/V1/models", "/v1/v1/models", "/v1/model"])
+@pytest.mark.parametrize("path", ["/V1/models", "/v1/v1/models", "/v1/model", "/v1", "/v1/route"])
 def test_case_and_spelling_matter(path):
     """Any other path is not there."""
     assert find("GET", path) is None
@@ -39,3 +39,57 @@ def test_the_methods_of_a_path_are_known():
     """A path with another method has an Allow list."""
     assert find("GET", "/v1/chat/completions") is None
     assert methods_of("/v1/chat/completions/") == ("POST",)
+    assert methods_of("/v1/models") == ("GET", "HEAD")
+
+
+def test_head_is_answered_where_get_is():
+    """HEAD has no rows of its own."""
+    assert find("HEAD", "/v1/models") is find("GET", "/v1/models")
+    assert find("HEAD", "/v1/messages") is None
+
+
+@pytest.mark.parametrize("model", ["llm.primary", "org/model", "a/b/c"])
+def test_one_model_has_a_page(model):
+    """Whatever its name is, slashes included; pages that have a row of their own come first."""
+    route = find("GET", f"/v1/models/{model}")
+    assert route is not None
+    assert (route.name, model_in(f"/v1/models/{model}/")) == ("model", model)
+    capacity = find("GET", "/v1/models/capacity")
+    assert capacity is not None
+    assert capacity.name == "capacity"
+
+
+@pytest.mark.parametrize(
+    ("path", "meant"),
+    [
+        ("/v1/v1/chat/completions", "/v1/chat/completions"),
+        ("/chat/completions", "/v1/chat/completions"),
+        ("//v1//messages/", "/v1/messages"),
+        ("/v1/v1/models/some-model", "/v1/models/{model}"),
+        ("/models", "/v1/models"),
+        ("/v1/messages", None),
+        ("/v1", None),
+        ("/v1/route", None),
+        ("/favicon.ico", None),
+    ],
+)
+def test_what_a_path_was_meant_to_be(path, meant):
+    """`/v1` twice or not at all and double slashes are seen through; nothing else is guessed."""
+    assert path_meant(path) == meant
+
+
+@pytest.mark.parametrize(
+    ("path", "is_anthropic", "dialect"),
+    [
+        ("/v1/messages", False, "messages"),
+        ("/v1/v1/messages", False, "messages"),
+        ("/v1/responses", True, "responses"),
+        ("/v1/models", True, "messages"),
+        ("/v1/models", False, "chat"),
+        ("/nowhere", True, "messages"),
+        ("/nowhere", False, "chat"),
+    ],
+)
+def test_the_dialect_of_errors(path, is_anthropic, dialect):
+    """That of the route which is, or is meant; where it has none, the caller's."""
+    assert dialect_of(path, is_anthropic=is_anthropic) == dialect
