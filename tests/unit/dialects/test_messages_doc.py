@@ -37,7 +37,8 @@ def test_every_field_meets_its_fate(name: str, fate: str):
         assert name in lists[fate]
         return
     assert not any(name in names for names in lists.values())
-    request = asked(**{name: {"some": 1}})
+    fields: dict[str, Any] = {name: {"some": 1}}
+    request = asked(**fields)
     assert request.dropped_fields == (name,)
     assert request.untranslatable is None
 

@@ -100,7 +100,11 @@ def test_thoughts_of_an_engine_are_kept():
 
 def test_a_signature_is_kept():
     """An engine that signs its thoughts is believed."""
-    events: list[StreamEvent] = [ReasoningDelta("t"), SignatureDelta("s"), Finished(FinishReason.STOP)]
+    events: list[StreamEvent] = [
+        ReasoningDelta("t"),
+        SignatureDelta("s"),
+        Finished(FinishReason.STOP),
+    ]
     made = render_reply(events, "m", prompt_tokens=1, stop_sequences=frozenset())
     block = json.loads(made.body)["content"][0]
     assert block == {"type": "thinking", "thinking": "t", "signature": "s"}
