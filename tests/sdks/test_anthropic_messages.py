@@ -208,7 +208,9 @@ async def test_the_sync_client_against_a_real_router(tmp_path):
 
     def use(url: str) -> None:
         with anthropic.Anthropic(base_url=url, api_key=TOKEN, max_retries=0) as client:
-            whole = strictly(client.messages.create(**ASK))
+            given = client.messages.create(**ASK)
+            assert (given._request_id or "").startswith("req_")
+            whole = strictly(given)
             assert whole.stop_reason == "max_tokens"  # after eight words
             said = whole.content[0].to_dict()["text"]
             assert isinstance(said, str)

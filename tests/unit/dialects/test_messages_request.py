@@ -268,7 +268,6 @@ def test_no_depth_of_nesting_gets_through_half_way(member: bytes):
     statuses = set()
     for depth in range(1, sys.getrecursionlimit() + 50):
         made = MESSAGES.parse_request(before + member % (b"[" * depth + b"]" * depth) + b"}")
-        if isinstance(made, ChatRequest):
-            made = MESSAGES.render_request(made, tier())
-        statuses.add(made.status if isinstance(made, Problem) else 200)
+        sent_on = MESSAGES.render_request(made, tier()) if isinstance(made, ChatRequest) else made
+        statuses.add(sent_on.status if isinstance(sent_on, Problem) else 200)
     assert statuses == {200, 400}
