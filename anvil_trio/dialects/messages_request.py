@@ -66,9 +66,9 @@ def parse_request(
     history = History(keeps_billing_header=keeps_billing_header)
     try:
         _tell(history, fields)
-    except _BROKEN:
+        return _request(body, members, fields, history)
+    except _BROKEN:  # also for text that is nested just too deeply for what is done here
         return invalid("messages")
-    return _request(body, members, fields, history)
 
 
 def _missing(fields: Fields, *, is_count: bool) -> Problem | None:

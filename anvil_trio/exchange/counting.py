@@ -4,10 +4,8 @@ Any of the tier's members may be asked, since all count alike. An engine that ca
 answer in time or says anything but a number leaves the caller with an estimate.
 """
 
-import dataclasses
 from typing import Annotated
 
-import httpx
 import msgspec
 import trio
 
@@ -18,7 +16,7 @@ from anvil_trio.facts import TierPhase
 from anvil_trio.names import MemberId
 from anvil_trio.upstream.build import count_tokens_url, request_headers
 from anvil_trio.upstream.client import open_stream
-from anvil_trio.upstream.stream import End, Head
+from anvil_trio.upstream.stream import End, Head, UpstreamStream
 
 __all__ = ["count_exactly"]
 
@@ -38,12 +36,13 @@ async def count_exactly(route: Route, body: bytes, request_id: str) -> int | Non
     member_id = await _ready_member(route)
     if member_id is None:
         return None
+    answer = b""
     with trio.move_on_after(_PATIENCE_S):
-        try:
-            return _DECODER.decode(await _ask(route, member_id, body, request_id)).input_tokens
-        except (UpstreamFailed, msgspec.DecodeError):
-            return None
-    return None
+        answer = await _ask(route, member_id, body, request_id)
+    try:
+        return _DECODER.decode(answer).input_tokens
+    except msgspec.DecodeError:
+        return None
 
 
 async def _ready_member(route: Route) -> MemberId | None:
@@ -55,17 +54,24 @@ async def _ready_member(route: Route) -> MemberId | None:
 
 
 async def _ask(route: Route, member_id: MemberId, body: bytes, request_id: str) -> bytes:
-    """The engine's answer; empty if it is an error or too long. Raises UpstreamFailed."""
-    upstream = route.upstreams[member_id]
-    url = httpx.URL(count_tokens_url(route.tier.endpoint_of(member_id)))
+    """The engine's answer; empty if it is an error, too long or broken."""
+    url = count_tokens_url(route.tier.endpoint_of(member_id))
+    upstream = route.upstreams[member_id].at(url)
     headers = request_headers(route.tier.dialect, upstream.key, request_id, accept_stream=False)
+    try:
+        async with open_stream(upstream, body, headers) as stream:
+            return await _read(stream)
+    except UpstreamFailed:
+        return b""
+
+
+async def _read(stream: UpstreamStream) -> bytes:
+    head = await stream.receive()
+    assert isinstance(head, Head), "a reply begins with its head"
     answer = b""
-    async with open_stream(dataclasses.replace(upstream, url=url), body, headers) as stream:
-        head = await stream.receive()
-        assert isinstance(head, Head), "a reply begins with its head"
-        while not isinstance(item := await stream.receive(), End):
-            assert isinstance(item, bytes), "a reply has one head"
-            answer += item
-            if len(answer) > _MAX_ANSWER_BYTES:
-                return b""
+    while not isinstance(item := await stream.receive(), End):
+        assert isinstance(item, bytes), "a reply has one head"
+        answer += item
+        if len(answer) > _MAX_ANSWER_BYTES:
+            return b""
     return answer if is_success(head) else b""

@@ -49,6 +49,7 @@ async def test_a_message_is_answered(small, autojump_clock):
     app = app_of(small)
     answer = await request(app, "POST", CHAT, parts=body(max_tokens=9), side=Side())
     assert answer.json["content"] == [{"type": "text", "text": "Hi"}]
+    assert answer.headers[b"request-id"] == answer.headers[b"x-request-id"]
     parts = body(max_tokens=9, stream=True)
     answer = await request(app, "POST", CHAT, query=b"beta=true", parts=parts, side=Side())
     assert read_stream(answer.body)["content"][0]["text"] == "Hi"

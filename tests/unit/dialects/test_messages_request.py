@@ -1,6 +1,7 @@
 """What each field of a Messages request is checked for, and what it becomes for Chat engines."""
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from anvil_trio.dialects.anthropic_messages import MESSAGES
 from anvil_trio.dialects.ir import ChatRequest, Media
 from anvil_trio.dialects.messages_count import parse_count, render_count, render_question
 from anvil_trio.dialects.tokens import estimate_request
-from anvil_trio.errors import Code
+from anvil_trio.errors import Code, Problem
 from tests.unit.dialects.chats import tier
 from tests.unit.dialects.messages import (
     WEATHER,
@@ -248,3 +249,25 @@ def test_an_empty_request_still_counts_one():
     """No engine takes an empty prompt, so no estimate is 0."""
     request = asked(messages=[{"role": "user", "content": ""}])
     assert estimate_request(request) == 1
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        b'"deep":%b',
+        b'"metadata":{"deep":%b}',
+        b'"output_config":{"deep":%b}',
+        b'"tools":[{"name":"f","input_schema":%b}]',
+        b'"system":[{"type":"text","deep":%b}]',
+        b'"messages":[{"role":"assistant","content":[{"type":"tool_use","input":%b}]}]',
+    ],
+)
+def test_no_depth_of_nesting_gets_through_half_way(member: bytes):
+    """What is shallow enough to be read once may be too deep to be read again further inside."""
+    before = b'{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"hi"}],'
+    statuses = set()
+    for depth in range(1, sys.getrecursionlimit() + 50):
+        made = MESSAGES.parse_request(before + member % (b"[" * depth + b"]" * depth) + b"}")
+        sent_on = MESSAGES.render_request(made, tier()) if isinstance(made, ChatRequest) else made
+        statuses.add(sent_on.status if isinstance(sent_on, Problem) else 200)
+    assert statuses == {200, 400}

@@ -6,12 +6,12 @@ from time import perf_counter
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.support.grammar_responses import GrammarError, check_responses_stream
-from tests.unit.dialects.chats import captured, delta, event, patient
-from tests.unit.dialects.responses import checked, new_stream, streamed
+from tests.unit.dialects.chats import captured, delta, event, patient, tier
+from tests.unit.dialects.responses import checked, messages, new_stream, replied, streamed
 
 CAPTURES = ["sglang-error", "sglang-tools", "vllm-think", "vllm-tools", "llamacpp-think"]
 DONE = b"data: [DONE]\n\n"
@@ -83,6 +83,31 @@ def test_any_interleaving_of_tool_pieces_gives_the_same_response(
     ending = delta(finish="tool_calls") + DONE
     assert streamed(*events, ending).response == streamed(*plain, ending).response
     assert [item["arguments"] for item in streamed(*events, ending).output] == calls
+
+
+ANSWERS = st.fixed_dictionaries(
+    {"role": st.just("assistant"), "content": st.just("") | TEXTS},
+    optional={"reasoning_content": TEXTS, "tool_calls": CALLS},
+)
+
+
+@patient
+@given(ANSWERS, st.sampled_from(["auto", None]))
+def test_an_answer_sent_back_is_the_same_message(answer: dict[str, Any], summary: str | None):
+    """All that Chat can say in one message survives being items, whole or as a summary."""
+    if "tool_calls" in answer:
+        answer["tool_calls"] = [
+            {"id": f"c{at}", "type": "function", "function": {"name": "f", "arguments": arguments}}
+            for at, arguments in enumerate(answer["tool_calls"])
+        ]
+    assume(len(answer) > 2 or answer["content"])
+    choice = {"index": 0, "message": answer, "finish_reason": "stop"}
+    _, response = replied(
+        json.dumps({"choices": [choice]}).encode(), reasoning={"summary": summary}
+    )
+    hello = {"role": "user", "content": "hi"}
+    keep = tier({"reasoning_history": "reasoning_content"})
+    assert messages(hello, *response["output"], hello, to=keep)[1:-1] == [answer]
 
 
 @st.composite
