@@ -162,7 +162,7 @@ def _ways_to(
     return {
         member_id: Upstream(
             member_id=member_id,
-            url=httpx.URL(chat_url(tier.endpoint_of(member_id))),
+            url=httpx.URL(chat_url(tier.endpoint_of(member_id), tier.dialect)),
             transport=transports[TierId(tier.id), member_id],
             key=key,
             connect_timeout_s=tier.timeout or config.router.relay_timeout,

@@ -36,7 +36,6 @@ PENDING_IN_ROUTER = (
     "audio_max_concurrency",
 )
 PENDING_IN_TIER = (
-    "dialect",
     "metadata_source",
     "context_admission",
     "replica_strategy",

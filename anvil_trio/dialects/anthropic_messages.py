@@ -1,9 +1,17 @@
-"""Anthropic Messages, for callers of `POST /v1/messages` on OpenAI-dialect tiers."""
+"""Anthropic Messages, for callers of `POST /v1/messages` on tiers of either dialect."""
 
 import msgspec
 
-from anvil_trio.config.model import Tier
-from anvil_trio.dialects import chat_render, messages_errors, messages_reply, messages_request
+from anvil_trio.config.model import Tier, TierDialect
+from anvil_trio.dialects import (
+    anthropic_render,
+    chat_render,
+    messages_errors,
+    messages_reply,
+    messages_request,
+)
+from anvil_trio.dialects.anthropic_events import AnthropicEvents
+from anvil_trio.dialects.anthropic_relay import MessagesRelay, relay_reply
 from anvil_trio.dialects.ir import (
     ChatRequest,
     ClientDialect,
@@ -39,6 +47,8 @@ class _Messages:
         A billing header is dropped when a request is read, since nearly every tier wants it so;
         for one that does not the request is read again.
         """
+        if tier.dialect is TierDialect.ANTHROPIC:
+            return anthropic_render.render_request(request, tier, is_messages=True)
         if not tier.compat.drop_billing_header and request.source is not None:
             again = messages_request.parse_request(request.source, keeps_billing_header=True)
             assert isinstance(again, ChatRequest), "it was read before"
@@ -46,8 +56,10 @@ class _Messages:
         return chat_render.render_request(request, tier)
 
     @staticmethod
-    def render_reply(body: bytes, request: ChatRequest, tier: Tier) -> RenderedReply:  # noqa: ARG004
+    def render_reply(body: bytes, request: ChatRequest, tier: Tier) -> RenderedReply:
         """An engine's whole reply for the caller. Raises UpstreamFailed if it is none."""
+        if tier.dialect is TierDialect.ANTHROPIC:
+            return relay_reply(body, request.model)
         return messages_reply.render_reply(
             events_of_reply(body),
             request.model,
@@ -56,7 +68,7 @@ class _Messages:
         )
 
     @staticmethod
-    def translator(request: ChatRequest, tier: Tier, max_event_bytes: int) -> StreamTranslator:  # noqa: ARG004
+    def translator(request: ChatRequest, tier: Tier, max_event_bytes: int) -> StreamTranslator:
         """A translator for this request's one reply stream."""
         encoder = MessagesStream(
             request.model,
@@ -64,6 +76,9 @@ class _Messages:
             stop_sequences=_stops(request),
             max_waiting_bytes=max_event_bytes,
         )
+        if tier.dialect is TierDialect.ANTHROPIC:
+            decoder = AnthropicEvents(max_event_bytes)
+            return MessagesRelay(decoder, encoder, request.model, max_event_bytes)
         return TranslatedStream(OpenAiEvents(max_event_bytes), encoder)
 
     @staticmethod

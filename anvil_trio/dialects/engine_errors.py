@@ -19,6 +19,7 @@ _OVERFLOW_WORDS = (
     "maximum context length",
     "model's context length",
     "available context size",
+    "prompt is too long",
 )
 _OVERFLOW_STATUSES = frozenset({400, 413, 422})
 _FIRST_ERROR_STATUS, _LAST_ERROR_STATUS = 400, 599
@@ -35,6 +36,8 @@ class _Body(msgspec.Struct, gc=False):
 
 # As in: context length is 8192 tokens; context length (8192 tokens); context size (8192 tokens).
 _CONTEXT = re.compile(r"context (?:length|size)[^0-9]{1,16}([0-9]{1,12})(?![0-9])")
+# Anthropic's own words: 9007 tokens > 8192 maximum.
+_MAXIMUM = re.compile(r"> ([0-9]{1,12}) maximum")
 _NUMBER = re.compile(r"(?<![0-9])[0-9]{1,12}(?![0-9])")
 _DECODER = msgspec.json.Decoder(_Body)
 _TEXT = msgspec.json.Decoder(str)
@@ -83,7 +86,10 @@ def _overflow_in(words: object) -> Overflow | None:
 
     Numbers alone are taken from an engine's words, and only if they make sense.
     """
-    if not isinstance(words, str) or (context := _CONTEXT.search(words)) is None:
+    if not isinstance(words, str):
+        return None
+    context = _CONTEXT.search(words) or _MAXIMUM.search(words)
+    if context is None:
         return None
     tokens = max(map(int, _NUMBER.findall(words)))
     limit = int(context.group(1))

@@ -1,13 +1,14 @@
 """The OpenAI Responses API without a memory, for callers of `POST /v1/responses`."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from uuid import uuid4
 
 from anvil_trio.config.model import Tier
-from anvil_trio.dialects import chat_errors, chat_render, responses_request
+from anvil_trio.dialects import chat_errors, responses_request
+from anvil_trio.dialects.engines import events_in, new_decoder, render_for
 from anvil_trio.dialects.events import (
     ArgumentsDelta,
     CallBegan,
@@ -26,7 +27,6 @@ from anvil_trio.dialects.ir import (
     StreamTranslator,
     Usage,
 )
-from anvil_trio.dialects.openai_events import OpenAiEvents, events_of_reply
 from anvil_trio.dialects.raw_json import encode
 from anvil_trio.dialects.responses_object import ResponseObject
 from anvil_trio.dialects.responses_stream import ResponsesEncoder
@@ -63,11 +63,11 @@ class Responses:
     @staticmethod
     def render_request(request: ChatRequest, tier: Tier) -> RenderedRequest | Problem:
         """The body for the tier's engines, or a 400."""
-        return chat_render.render_request(request, tier)
+        return render_for(tier, request)
 
-    def render_reply(self, body: bytes, request: ChatRequest, tier: Tier) -> RenderedReply:  # noqa: ARG002
+    def render_reply(self, body: bytes, request: ChatRequest, tier: Tier) -> RenderedReply:
         """An engine's whole reply as a response object. Raises UpstreamFailed if it is none."""
-        events = events_of_reply(body)
+        events = events_in(tier, body)
         encoder = self._encoder(request, len(body))
         for event in events:
             encoder.encode(event)
@@ -81,12 +81,12 @@ class Responses:
     def translator(
         self,
         request: ChatRequest,
-        tier: Tier,  # noqa: ARG002
+        tier: Tier,
         max_event_bytes: int,
     ) -> StreamTranslator:
         """A translator for this request's one reply stream."""
         return TranslatedStream(
-            OpenAiEvents(max_event_bytes), self._encoder(request, max_event_bytes)
+            new_decoder(tier, max_event_bytes), self._encoder(request, max_event_bytes)
         )
 
     @staticmethod
@@ -121,11 +121,11 @@ def _renamed(what: Problem) -> Problem:
     return what if what.param is None else replace(what, param=_PARAMS.get(what.param, what.param))
 
 
-def _finish_reason_in(events: tuple[StreamEvent, ...]) -> FinishReason | None:
+def _finish_reason_in(events: Sequence[StreamEvent]) -> FinishReason | None:
     return next((event.reason for event in events if isinstance(event, Finished)), None)
 
 
-def _usage_in(events: tuple[StreamEvent, ...]) -> Usage:
+def _usage_in(events: Sequence[StreamEvent]) -> Usage:
     found = [event.usage for event in events if isinstance(event, UsageReported)]
     return found[-1] if found else Usage()
 

@@ -16,12 +16,16 @@ _FAMILY_HEADERS: Mapping[str, bytes] = MappingProxyType({"messages": b"request-i
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One authenticated request for one dialect. The ids are safe tokens or None."""
+    """One authenticated request for one dialect. The ids are safe tokens or None.
+
+    `said_headers` are those of the caller's dialect that may travel, their values checked.
+    """
 
     dialect: ClientDialect
     client_id: ClientId
     gateway_request_id: RequestId
     ids: CallerIds
+    said_headers: tuple[Header, ...] = ()
 
     def id_headers(self) -> list[Header]:
         """The two ids that every inference reply carries, whatever its status.

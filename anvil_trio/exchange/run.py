@@ -148,6 +148,7 @@ class _Exchange:
             upstream.key,
             self._call.gateway_request_id,
             accept_stream=prepared.request.stream,
+            said=self._call.said_headers,
         )
         self._record.attempted_at = trio.current_time()
         try:

@@ -4,7 +4,7 @@ Headers come from the allow list below and from nowhere else: no client credenti
 and no hop-by-hop header ever travels upstream.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
@@ -22,11 +22,23 @@ class _Allowed(NamedTuple):
     key_header: bytes
     key_prefix: bytes
     fixed: tuple[Header, ...]
+    passed: frozenset[bytes]  # what a caller of the same dialect may say; theirs goes first
 
 
 _ALLOWED: Mapping[TierDialect, _Allowed] = MappingProxyType({
-    TierDialect.OPENAI: _Allowed(b"authorization", b"Bearer ", ()),
-    TierDialect.ANTHROPIC: _Allowed(b"x-api-key", b"", ((b"anthropic-version", b"2023-06-01"),)),
+    TierDialect.OPENAI: _Allowed(b"authorization", b"Bearer ", (), frozenset()),
+    TierDialect.ANTHROPIC: _Allowed(
+        b"x-api-key",
+        b"",
+        ((b"anthropic-version", b"2023-06-01"),),
+        frozenset({b"anthropic-version", b"anthropic-beta"}),
+    ),
+})
+
+
+_PATHS: Mapping[TierDialect, str] = MappingProxyType({
+    TierDialect.OPENAI: "chat/completions",
+    TierDialect.ANTHROPIC: "messages",
 })
 
 
@@ -35,9 +47,9 @@ def _split(base_url: str) -> SplitResult:
     return urlsplit(base_url)
 
 
-def chat_url(base_url: str) -> str:
+def chat_url(base_url: str, dialect: TierDialect = TierDialect.OPENAI) -> str:
     """Where chat requests go: `/v1` is added to the base URL's path unless it ends with it."""
-    return f"{_versioned(base_url)}/chat/completions"
+    return f"{_versioned(base_url)}/{_PATHS[dialect]}"
 
 
 def count_tokens_url(base_url: str) -> str:
@@ -59,19 +71,27 @@ def root_url(base_url: str) -> str:
 
 
 def request_headers(
-    dialect: TierDialect, key: str | None, request_id: str, *, accept_stream: bool
+    dialect: TierDialect,
+    key: str | None,
+    request_id: str,
+    *,
+    accept_stream: bool,
+    said: Iterable[Header] = (),
 ) -> list[Header]:
     """All headers of one chat request but `host` and `content-length`, which the transport adds.
 
+    `said` are headers of a caller who speaks the engine's dialect, their values checked; only
+    those of the allow list travel.
     `accept-encoding: identity` asks for plain bytes; a coded answer is decoded all the same.
     """
     allowed = _ALLOWED[dialect]
+    passed = {name: value for name, value in said if name in allowed.passed}
     headers = [
         (b"content-type", b"application/json"),
         (b"accept", b"text/event-stream" if accept_stream else b"application/json"),
         (b"accept-encoding", b"identity"),
         (b"x-request-id", request_id.encode()),
-        *allowed.fixed,
+        *{**dict(allowed.fixed), **passed}.items(),
     ]
     if key:
         headers.append((allowed.key_header, allowed.key_prefix + key.encode()))

@@ -1,5 +1,6 @@
 """The chat routes: from an authenticated ASGI request to one exchange."""
 
+import re
 from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
@@ -20,11 +21,15 @@ from anvil_trio.web.auth import Principal
 from anvil_trio.web.respond import AsgiCaller, declared_length, server_side
 from anvil_trio.web.watcher import run_watched
 
-__all__ = ["DIALECTS", "answer_chat", "safe_token"]
+__all__ = ["DIALECTS", "answer_chat", "safe_token", "said_headers"]
 
 DIALECTS: Mapping[str, ClientDialect] = MappingProxyType({
     dialect.name: dialect for dialect in (CHAT, MESSAGES, RESPONSES)
 })
+
+
+_SAID = frozenset({b"anthropic-version", b"anthropic-beta"})
+_SAFE = re.compile(rb"[A-Za-z0-9._=-]+(?:, ?[A-Za-z0-9._=-]+){0,63}")
 
 
 async def answer_chat(
@@ -49,6 +54,7 @@ async def answer_chat(
             workbench_run_id=safe_token(headers, b"x-anvil-workbench-run-id"),
             task_id=safe_token(headers, b"x-anvil-task-id"),
         ),
+        said_headers=said_headers(headers) if dialect is MESSAGES else (),
     )
     server = server_side(scope)
     caller = AsgiCaller(receive, send, server, declared_length(headers))
@@ -57,6 +63,15 @@ async def answer_chat(
         await run_watched(work, caller.wait_for_leaving, caller.has_left)
     else:
         await work()
+
+
+def said_headers(headers: Headers) -> tuple[tuple[bytes, bytes], ...]:
+    """What a Messages caller says of version and betas; odd values are left out."""
+    return tuple(
+        (name, value.strip())
+        for name, value in headers
+        if name in _SAID and _SAFE.fullmatch(value.strip())
+    )
 
 
 def safe_token(headers: Headers, *names: bytes) -> str | None:

@@ -86,11 +86,12 @@ KEYS = [
         '"gemini"',
         "must be one of: openai, anthropic",
     ),
-    Rule(
-        "dialect anthropic is not there yet",
-        tier(),
-        tier(dialect='"anthropic"'),
-        f"not_available_yet: {TIER}.dialect",
+    changed(
+        "dialect may be anthropic",
+        "dialect",
+        '"anthropic"',
+        '"Anthropic"',
+        "must be one of: openai, anthropic",
     ),
     changed("privacy is local", "privacy", '"local"', '"cloud"', "must be one of: local"),
     changed("tool_support is a boolean", "tool_support", "false", "1", FLAG),
@@ -223,7 +224,6 @@ SOURCES = [
         "metadata_source upstream needs dialect openai",
         upstream(),
         upstream(dialect='"anthropic"'),
-        f"not_available_yet: {TIER}.dialect\n"
         f"{TIER}.dialect: must be openai with metadata_source upstream\n"
         f"{UPSTREAM_LATER}",
         UPSTREAM_LATER,
@@ -347,7 +347,6 @@ QUIRKS = [
         "strip_reasoning_history is for dialect openai",
         tier(strip_reasoning_history="true"),
         tier(strip_reasoning_history="true", dialect='"anthropic"'),
-        f"not_available_yet: {TIER}.dialect\n"
         f"{TIER}.strip_reasoning_history: is allowed only with dialect openai",
     ),
     Rule(
