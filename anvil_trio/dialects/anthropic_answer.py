@@ -1,6 +1,6 @@
 """One answer of an engine that speaks Anthropic Messages, event by event, as stream events."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Annotated
 
@@ -130,12 +130,12 @@ def reason_of(stop_reason: str) -> FinishReason:
 class _Block:
     """A block that has begun: the number of its call if it is one, and what came of it."""
 
-    __slots__ = ("has_arguments", "input", "number")
+    __slots__ = ("has_arguments", "input", "is_stopped", "number")
 
     def __init__(self, number: int | None, given: msgspec.Raw) -> None:
         self.number = number
         self.input = given
-        self.has_arguments = False
+        self.has_arguments = self.is_stopped = False
 
 
 class AnthropicAnswer:
@@ -168,6 +168,8 @@ class AnthropicAnswer:
                 self._continue(event.index, event.delta, out)
             case "content_block_start" if event.content_block is not None:
                 self.begin(event.index, event.content_block, out)
+            case "content_block_stop" if event.index in self._blocks:
+                self._blocks[event.index].is_stopped = True
             case "message_start" if event.message is not None:
                 self.count(event.message.usage, out, is_start=True)
             case "message_delta":
@@ -177,7 +179,7 @@ class AnthropicAnswer:
 
     def begin(self, index: int, content: Content, out: list[StreamEvent]) -> None:
         """A block begins; some engines send all of it at once."""
-        self._settle(out)
+        self._settle([block for block in self._unsettled if block.is_stopped], out)
         number = None
         if content.type == "tool_use":
             number = self._begin_call(content, out)
@@ -213,7 +215,7 @@ class AnthropicAnswer:
         if self.finish_reason is not None:
             return
         if reason in _ENDS_CALLS:
-            self._settle(out)
+            self._settle(list(self._unsettled), out)
         self.finish_reason = reason
         out.append(Finished(reason, stop_sequence))
 
@@ -251,18 +253,17 @@ class AnthropicAnswer:
         if delta is not None and delta.stop_reason:
             self.finish(reason_of(delta.stop_reason), out, delta.stop_sequence)
 
-    def _settle(self, out: list[StreamEvent]) -> None:
-        """Calls whose arguments did not stream have those of their start, or none.
+    def _settle(self, calls: Iterable[_Block], out: list[StreamEvent]) -> None:
+        """Give calls whose arguments did not stream those of their start, or none.
 
-        Only calls that others followed, or that ended well: one that was cut keeps what it had.
+        Only calls that have ended well: one that was cut keeps what it had.
         """
-        for block in self._unsettled:
+        for block in calls:
+            self._unsettled.remove(block)
             if not block.has_arguments and block.number is not None:
                 whole = bytes(block.input)
-                out.append(
-                    ArgumentsDelta(block.number, "{}" if whole in _NO_INPUT else whole.decode())
-                )
-        self._unsettled.clear()
+                text = "{}" if whole in _NO_INPUT else whole.decode()
+                out.append(ArgumentsDelta(block.number, text))
 
 
 def _thoughts(thinking: str | None, signature: str | None) -> list[StreamEvent]:

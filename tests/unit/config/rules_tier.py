@@ -224,8 +224,7 @@ SOURCES = [
         "metadata_source upstream needs dialect openai",
         upstream(),
         upstream(dialect='"anthropic"'),
-        f"{TIER}.dialect: must be openai with metadata_source upstream\n"
-        f"{UPSTREAM_LATER}",
+        f"{TIER}.dialect: must be openai with metadata_source upstream\n{UPSTREAM_LATER}",
         UPSTREAM_LATER,
     ),
     Rule(

@@ -71,3 +71,21 @@ def test_an_anthropic_engine_gets_its_own_key_header_and_version():
     assert headers[b"x-api-key"] == b"key"
     assert headers[b"anthropic-version"] == b"2023-06-01"
     assert b"authorization" not in headers
+
+
+@pytest.mark.parametrize("base_url", ["http://a.test", "http://a.test/v1", "http://a.test/v1/"])
+def test_messages_engines_have_their_own_path(base_url):
+    """With `/v1` once, however the base URL spells it."""
+    assert chat_url(base_url, TierDialect.ANTHROPIC) == "http://a.test/v1/messages"
+
+
+def test_a_callers_version_and_betas_travel_to_messages_engines():
+    """In place of our own version, and nothing else of what they say; never to other engines."""
+    said = [(b"anthropic-version", b"2"), (b"anthropic-beta", b"b"), (b"cookie", b"c")]
+    headers = dict(
+        request_headers(TierDialect.ANTHROPIC, None, "req-1", accept_stream=True, said=said)
+    )
+    assert (headers[b"anthropic-version"], headers[b"anthropic-beta"]) == (b"2", b"b")
+    assert b"cookie" not in headers
+    headers = dict(request_headers(TierDialect.OPENAI, None, "r", accept_stream=True, said=said))
+    assert not headers.keys() & {b"anthropic-version", b"anthropic-beta", b"cookie"}
