@@ -4,6 +4,7 @@ import errno
 import os
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 from socket import gaierror
 from typing import TypeVar
 
@@ -76,4 +77,5 @@ def _why_not_listening(error: OSError) -> str:
 
 def _silence_stdout() -> None:
     """What is still buffered must not fail again when the interpreter ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())

@@ -87,9 +87,10 @@ class _Exchange:
         return self._cut()
 
     def _cut(self) -> Closing:
+        """Why `life` was cut, and what the caller is to be told; after `[DONE]` nothing more."""
+        if self._streaming is not None and self._streaming.has_said_all:
+            return Closing(Outcome.SERVED)
         match self._watch.cut:
-            case Cut.CLIENT_GONE if self._streaming is not None and self._streaming.has_said_all:
-                return Closing(Outcome.SERVED)
             case Cut.CLIENT_GONE:
                 _events.info("client_disconnected", request_id=self._call.gateway_request_id)
                 return Closing(Outcome.CLIENT_DISCONNECTED)
@@ -124,9 +125,11 @@ class _Exchange:
         """One lease on one member, within the admission deadline; a grant beats its expiry."""
         got: Lease | Refused | None = None
         self._record.asked_at = trio.current_time()
-        with trio.move_on_after(self._watch.limits.admission_s):
-            got = await prepared.route.handle.acquire(self._call.client_id)
-        self._record.answered_at = trio.current_time()
+        try:
+            with trio.move_on_after(self._watch.limits.admission_s):
+                got = await prepared.route.handle.acquire(self._call.client_id)
+        finally:
+            self._record.answered_at = trio.current_time()
         if got is None:
             return Closing(Outcome.ADMISSION_TIMEOUT, problem(Code.ADMISSION_TIMEOUT))
         if isinstance(got, Refused):

@@ -41,7 +41,7 @@ async def probe(client: httpx.AsyncClient, plan: Plan) -> Finding:
 
 
 async def _ask(client: httpx.AsyncClient, path: str, plan: Plan) -> Answer | Silence:
-    headers = {"authorization": f"Bearer {plan.key}"} if plan.key else {}
+    headers = [(b"authorization", b"Bearer " + plan.key.encode())] if plan.key else []
     with trio.move_on_after(plan.timeout_s):
         try:
             response = await client.send(

@@ -56,8 +56,8 @@ class Channel:
         )
         self._is_open = False  # the handshake is over
         self._early = b""  # came with the handshake
-        self._held = b""
-        self._is_holding_next = False
+        self._held: list[bytes] = []
+        self._is_gathering = False
         self._burst_bytes = 0  # written since a writer waited
 
     @property
@@ -110,56 +110,61 @@ class Channel:
 
     # writing
 
-    def hold_next(self) -> None:
-        """Let what is sent next wait for the rest of this scheduler step: more may follow."""
-        self._is_holding_next = True
+    @property
+    def is_flushed(self) -> bool:
+        """Whether the kernel has all that was sent and not held."""
+        return self._queue.is_empty
 
-    async def send(self, data: bytes) -> None:
-        """Send `data` after all that came before it; waits while the client takes nothing.
+    def gather(self) -> None:
+        """Hold what is sent from now on, until `flush`, so that it leaves in one write."""
+        self._is_gathering = True
 
-        Cancelled, the bytes keep their place and are sent all the same. To a client that has left
-        it sends nothing, silently, and is a checkpoint.
+    def flush_soon(self) -> None:
+        """Have `flush` called in the next scheduler step, unless it is called before."""
+        self._flusher.flush_soon(self)
+
+    def flush(self) -> None:
+        """Send what is held, and hold no more."""
+        self._is_gathering = False
+        if self._held:
+            held, self._held = self._held, []
+            self._write(b"".join(held))
+
+    def send(self, data: bytes) -> None:
+        """Hand over `data`, to be sent after all that came before it. Never waits.
+
+        To a client that has left, or after `finish`, it sends nothing, silently.
         """
-        if self.is_dead or self.is_ending:
-            await trio.lowlevel.checkpoint()
-        elif self._is_holding_next and data:
-            self._is_holding_next = False
-            self._held += data
-            self._flusher.flush_soon(self)
-        elif data:
-            held, self._held = self._held, b""
-            await self._write_and_wait(held + data)
-
-    async def _write_and_wait(self, data: bytes) -> None:
-        self._burst_bytes += len(data)
-        if not self.write(data):
-            self._burst_bytes = 0
-            await self._queue.drained()
-        elif self._burst_bytes > _BURST_BYTES:
-            # a write that succeeds at once is no checkpoint; a loop of them must not starve others
-            self._burst_bytes = 0
-            await trio.lowlevel.checkpoint()
+        if not data or self.is_dead or self.is_ending:
+            return
+        if self._held or self._is_gathering:
+            self._held.append(data)
+            if not self._is_gathering:
+                self.flush()
+        else:
+            self._write(data)
 
     async def drained(self) -> None:
-        """Wait until the client has taken what was sent, or will take nothing more."""
-        await self._queue.drained()
+        """Wait until the kernel has what was sent, or the client is known to be gone.
 
-    def write(self, data: bytes) -> bool:
-        """Send what the socket takes, queue the rest. True: nothing waits. Never waits itself."""
+        Where there is nothing to wait for it still is a checkpoint now and then, and always once
+        nothing more is sent: a loop of sends must not starve everybody else.
+        """
+        if not self._queue.is_empty:
+            self._burst_bytes = 0
+            await self._queue.drained()
+        elif self.is_dead or self.is_ending or self._burst_bytes > _BURST_BYTES:
+            self._burst_bytes = 0
+            await trio.lowlevel.checkpoint()
+
+    def _write(self, data: bytes) -> None:
         if self.is_dead or self.is_ending:
-            return False
+            return
+        self._burst_bytes += len(data)
         try:
-            encoded = self._wire.encode(data)
+            self._queue.write(self._wire.encode(data))
         except OSError:  # ssl.SSLError: an earlier failure made TLS unusable
             self.reset()
-            return False
-        return self._queue.write(encoded)
-
-    def flush_held(self) -> None:
-        """Send what is held, if anything is."""
-        if self._held:
-            held, self._held = self._held, b""
-            self.write(held)
 
     # ending
 
@@ -169,7 +174,7 @@ class Channel:
             self.close()
         if self.is_ending or self.is_dead:
             return
-        self.flush_held()
+        self.flush()
         if farewell := self._wire.farewell():
             self._queue.write(farewell)
         self.is_ending = True
@@ -211,7 +216,7 @@ class Channel:
     def _end(self, close: Callable[[socket.socket], None]) -> None:
         if not self.is_dead:
             self.is_dead = True
-            self._held = b""
+            self._held.clear()
             self._queue.discard()
             close(self._sock)
             self._on_lost()

@@ -27,9 +27,9 @@ from anvil_trio.server.hypercorn_names import (
     WorkerContext,
     parse_socket_addr,
 )
-from anvil_trio.server.inbox import Tasks
 from anvil_trio.server.log import ServerLog
 from anvil_trio.server.options import ServerOptions
+from anvil_trio.server.tasks import Tasks
 
 __all__ = ["Connection", "Shared", "serve_connection"]
 
@@ -51,20 +51,21 @@ class Shared:
 class Connection:
     """Reads until the client leaves, is idle for too long, or has had our last byte.
 
-    `idle_since` is None while a request is being answered.
+    `idle_since` is None while a request is being answered and until the answer has left.
     """
 
     def __init__(self, shared: Shared, sock: socket.socket, nursery: trio.Nursery) -> None:
         self.idle_since: float | None = trio.current_time()
         self._shared = shared
-        self._tasks = Tasks(nursery, shared.log)
         self._channel = Channel(
             sock,
             shared.options,
             flusher=shared.flusher,
             spawn=nursery.start_soon,
-            on_lost=self._tasks.lose_client,
+            on_lost=self._lose_client,
         )
+        self._tasks = Tasks(nursery, self._channel, shared.log)
+        self._is_answering = False
         self._args = ProtocolArgs(
             app=shared.app,
             config=shared.config,
@@ -79,7 +80,6 @@ class Connection:
         self._protocol: Http1 | Http2 = Http1(
             self._args,
             read=self._channel.read,
-            hold_next=self._channel.hold_next,
             drained=self._channel.drained,
             max_ahead_bytes=shared.options.max_ahead_bytes,
         )
@@ -98,7 +98,7 @@ class Connection:
             if channel.reading.cancelled_caught:  # idle for too long
                 self.evict()
             channel.close()
-        self._tasks.lose_client()
+        self._lose_client()
         await self._protocol.handle(Closed())
 
     def retire(self) -> None:
@@ -123,7 +123,8 @@ class Connection:
 
     def _say_goodbye(self) -> None:
         if goodbye := self._protocol.goodbye():
-            self._channel.write(goodbye)
+            self._channel.send(goodbye)
+            self._channel.flush()
 
     # from the client to the protocol
 
@@ -158,33 +159,49 @@ class Connection:
     def _http2(self) -> Http2:
         return Http2(
             self._args,
-            hold_next=self._channel.hold_next,
+            drained=self._channel.drained,
             stall_timeout_s=self._shared.options.stall_timeout_s,
+            max_waiting_bytes=self._shared.options.max_waiting_bytes,
         )
 
     # from the protocol to the client
 
     async def _send(self, event: Event) -> None:
         if isinstance(event, RawData):
-            await self._channel.send(event.data)
+            self._channel.send(event.data)
         elif isinstance(event, Updated):
             self._update(is_idle=event.idle)
         elif isinstance(event, Closed):
             self._channel.finish()
-            self._tasks.lose_client()
+            self._lose_client()
             await self._protocol.handle(Closed())
 
+    def _lose_client(self) -> None:
+        self._tasks.lose_client()
+
     def _update(self, *, is_idle: bool) -> None:
-        if not is_idle:
-            self.idle_since = None
-            if not self._channel.is_ending:
-                self._channel.reading.deadline = inf
+        self._is_answering = not is_idle
+        if is_idle:
+            self._channel.flush()
+        self._settle()
+
+    def _settle(self) -> None:
+        channel = self._channel
+        if channel.is_ending:
+            return
+        if self._is_answering or not channel.is_flushed:
+            self.idle_since, channel.reading.deadline = None, inf
+            if not self._is_answering:
+                self._tasks.spawn(self._settle_when_flushed)
         elif self._shared.context.terminated.is_set():
             self._part()
         else:
             self.idle_since = now = trio.current_time()
-            if not self._channel.is_ending:
-                self._channel.reading.deadline = now + self._shared.options.keep_alive_timeout_s
+            channel.reading.deadline = now + self._shared.options.keep_alive_timeout_s
+
+    async def _settle_when_flushed(self) -> None:
+        await self._channel.drained()
+        self._settle()
 
 
 async def serve_connection(shared: Shared, sock: socket.socket) -> None:

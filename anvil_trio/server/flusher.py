@@ -11,7 +11,7 @@ __all__ = ["Flusher", "Holds"]
 class Holds(Protocol):
     """A connection that may hold bytes back."""
 
-    def flush_held(self) -> None:
+    def flush(self) -> None:
         """Send what is held, if anything still is. Never raises, never waits."""
 
 
@@ -27,7 +27,7 @@ class Flusher:
         self._sleeper: trio.lowlevel.Task | None = None
 
     def flush_soon(self, connection: Holds) -> None:
-        """Have `flush_held` called in the next scheduler step."""
+        """Have `flush` called in the next scheduler step."""
         self._holding.append(connection)
         if self._sleeper is not None:
             sleeper, self._sleeper = self._sleeper, None
@@ -37,7 +37,7 @@ class Flusher:
         """Flush until cancelled."""
         while True:
             while self._holding:
-                self._holding.pop().flush_held()
+                self._holding.pop().flush()
             self._sleeper = trio.lowlevel.current_task()
             await trio.lowlevel.wait_task_rescheduled(self._forget_sleeper)
 

@@ -24,7 +24,7 @@ from anvil_trio.server.hypercorn_names import (
     TaskGroup,
     WorkerContext,
 )
-from anvil_trio.server.inbox import inbox_of
+from anvil_trio.server.tasks import inbox_of
 
 __all__ = ["Http1", "ProtocolArgs", "ReadingEnded"]
 
@@ -101,8 +101,7 @@ class Http1(H11Protocol):
     """One HTTP/1.1 connection.
 
     `read` gives the connection's next bytes, b"" at the end or once they are of no more use;
-    `hold_next` lets what is sent next wait for the rest of this scheduler step; `drained` waits
-    until the client has taken what was sent.
+    `drained` waits until the client has taken what was sent.
     """
 
     def __init__(
@@ -110,7 +109,6 @@ class Http1(H11Protocol):
         args: ProtocolArgs,
         *,
         read: Callable[[], Awaitable[bytes]],
-        hold_next: Callable[[], None],
         drained: Callable[[], Awaitable[None]],
         max_ahead_bytes: int,
     ) -> None:
@@ -118,7 +116,6 @@ class Http1(H11Protocol):
         h11_connection = _PatientConnection(h11.SERVER, self.config.h11_max_incomplete_size)
         self.connection = h11_connection
         self.can_read = _PausedReader(read, h11_connection.receive_data, max_ahead_bytes)
-        self._hold_next = hold_next
         self._drained = drained
 
     def goodbye(self) -> bytes:
@@ -133,10 +130,8 @@ class Http1(H11Protocol):
 
     async def stream_send(self, event: StreamEvent) -> None:
         """Hypercorn's, with `Connection: close` where it is true."""
-        if isinstance(event, Response) and event.status_code >= 200:  # noqa: PLR2004
-            if self._is_last(event):
-                event = replace(event, headers=[*event.headers, (b"connection", b"close")])
-            self._hold_next()
+        if isinstance(event, Response) and self._is_last(event):
+            event = replace(event, headers=[*event.headers, (b"connection", b"close")])
         await super().stream_send(event)
 
     def _is_last(self, reply: Response) -> bool:
@@ -145,16 +140,16 @@ class Http1(H11Protocol):
         So it is while the server stops, and where the reply comes before the body has: nobody will
         read what is still to come.
         """
-        if (b"connection", b"close") in reply.headers:
+        if reply.status_code < 200 or (b"connection", b"close") in reply.headers:  # noqa: PLR2004
             return False
         return self.context.terminated.is_set() or self.connection.their_state is h11.SEND_BODY
 
     async def _create_stream(self, request: h11.Request) -> None:
+        await self._drained()  # a pipelined request waits for its client to read what came before
         await super()._create_stream(request)
         inbox = None if self.stream is None else inbox_of(self.stream.scope)
         if inbox is not None:
             inbox.wanted = self._want_body
-            inbox.outgoing = self._drained
 
     async def _want_body(self) -> None:
         h11_connection = self.connection

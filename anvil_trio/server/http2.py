@@ -19,16 +19,16 @@ from anvil_trio.server.http1 import ProtocolArgs
 from anvil_trio.server.hypercorn_names import (
     Body,
     BufferCompleteError,
-    Data,
     EventLike,
     H2Protocol,
     InformationalResponse,
     Response,
     StreamBuffer,
+    StreamClosed,
     StreamEvent,
     Updated,
 )
-from anvil_trio.server.inbox import inbox_of
+from anvil_trio.server.tasks import inbox_of
 
 __all__ = ["Http2"]
 
@@ -37,20 +37,24 @@ _INBOX_ROOM = 256
 
 
 class _Outbox(StreamBuffer):
-    """What one stream has still to send: a sender waits until little is left, not until some went.
+    """What one stream has still to send. Nothing here waits but `drained`, and that for the client.
 
-    Hypercorn wakes a sender when it takes little, also from a shut window. And one that waits while
-    nothing is taken for the stall deadline has a client that is as good as gone.
+    Hypercorn wakes a sender when it takes little, also from a shut window, and so keeps all that an
+    application can make. Here the sender waits until little is left, and no longer than the stall
+    deadline while nothing is taken: then its client is as good as gone.
     """
 
     def __init__(
         self,
         event_class: type[EventLike],
+        *,
         stall_timeout_s: float,
+        max_waiting_bytes: int,
         on_stall: Callable[[], Awaitable[None]],
     ) -> None:
         super().__init__(event_class)
         self._stall_timeout_s = stall_timeout_s
+        self._max_waiting_bytes = max_waiting_bytes
         self._on_stall = on_stall
         self._moved = trio.Event()
         self._is_closed = False
@@ -63,17 +67,18 @@ class _Outbox(StreamBuffer):
     async def push(self, data: bytes) -> None:
         if self._complete:
             raise BufferCompleteError
-        self.buffer += data
-        await self.eased()
-
-    async def eased(self) -> None:
-        """Wait until little is left."""
-        await self._wait_until(lambda: len(self.buffer) < _ENOUGH_BYTES)
+        if len(self.buffer) > self._max_waiting_bytes:  # a sender that does not wait
+            await self._on_stall()
+        else:
+            self.buffer += data
 
     async def drain(self) -> None:
-        # Once complete, wait for the END_STREAM too: `close` comes with it. Hypercorn does not, and
-        # while it stops it would put the GOAWAY before it.
-        await self._wait_until(lambda: not self.buffer and not self._complete)
+        """Hypercorn waits here for the last part, and before trailers; only those have to."""
+        await self._wait_until(lambda: self._complete or not self.buffer)
+
+    async def drained(self) -> None:
+        """Wait until little is left, at the end until the end is sent; or the stream is gone."""
+        await self._wait_until(lambda: not self._complete and len(self.buffer) < _ENOUGH_BYTES)
 
     async def pop(self, max_length: int) -> bytes:
         data = bytes(self.buffer[:max_length])
@@ -103,17 +108,28 @@ class _Outbox(StreamBuffer):
 class Http2(H2Protocol):
     """One HTTP/2 connection: no stream waits for another's application or another's window.
 
-    `hold_next` lets what is sent next wait for the rest of this scheduler step, and its sender not.
+    `drained` waits until the client's socket has taken what was sent.
     """
 
     def __init__(
-        self, args: ProtocolArgs, *, hold_next: Callable[[], None], stall_timeout_s: float
+        self,
+        args: ProtocolArgs,
+        *,
+        drained: Callable[[], Awaitable[None]],
+        stall_timeout_s: float,
+        max_waiting_bytes: int,
     ) -> None:
         super().__init__(*args)
-        self._hold_next = hold_next
+        self._drained = drained
         self._stall_timeout_s = stall_timeout_s
+        self._max_waiting_bytes = max_waiting_bytes
         self._owed: dict[int, int] = {}  # bytes of a stream's window to give back once it reads on
         self._expecting: set[int] = set()  # streams whose client waits for 100 Continue
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is being answered and every answer's end is on its way."""
+        return super().idle and not self.stream_buffers
 
     def goodbye(self) -> bytes:
         """The GOAWAY that ends an idle connection."""
@@ -121,20 +137,27 @@ class Http2(H2Protocol):
             self.connection.close_connection()
         return self.connection.data_to_send()
 
+    async def _report_idle(self) -> None:
+        await self.send(Updated(idle=self.idle))
+
     # what the application sends
 
     async def stream_send(self, event: StreamEvent) -> None:
-        """Hypercorn's, but a head never waits: cancelled there, hypercorn would send it again.
-
-        And a body for a stream that is gone is at least a checkpoint: a loop of them must not
-        starve everybody else.
-        """
+        """Hypercorn's, but a reply's end is sent before the connection's can be."""
+        if isinstance(event, StreamClosed):
+            await self._close_stream(event.stream_id)
+            await self._report_idle()
+            return
         if isinstance(event, Response):
             self._expecting.discard(event.stream_id)
-            self._hold_next()
-        elif isinstance(event, Body | Data) and event.stream_id not in self.stream_buffers:
-            await trio.lowlevel.checkpoint()
         await super().stream_send(event)
+
+    async def _stream_drained(self, stream_id: int) -> None:
+        buffer = self.stream_buffers.get(stream_id)
+        if isinstance(buffer, _Outbox):
+            await buffer.drained()
+        else:
+            await trio.lowlevel.checkpoint()  # gone: a loop of sends must not starve the others
 
     async def _send_data(self, stream_id: int) -> None:
         buffer = self.stream_buffers.get(stream_id)
@@ -146,6 +169,9 @@ class Http2(H2Protocol):
         except ProtocolError:  # the stream or the connection ended meanwhile
             await self._discard(stream_id)
         await self._flush()
+        if stream_id not in self.stream_buffers:
+            await self._report_idle()
+        await self._drained()
 
     async def _send_part(self, stream_id: int, buffer: StreamBuffer) -> None:
         window = self.connection.local_flow_control_window(stream_id)
@@ -214,7 +240,7 @@ class Http2(H2Protocol):
         stream = self.streams.get(stream_id)
         if stream is not None and stream.closed:
             await self._close_stream(stream_id)
-            await self.send(Updated(idle=self.idle))
+            await self._report_idle()
 
     async def _priority_updated(self, event: h2.events.PriorityUpdated) -> None:
         """Ignored, as RFC 9113 says: streams take turns, and nobody can fill or knot the tree."""
@@ -245,12 +271,15 @@ class Http2(H2Protocol):
         inbox = inbox_of(self.streams[stream_id].scope)
         if inbox is None:  # refused, and answered
             return
-        outbox = self.stream_buffers[stream_id] = _Outbox(
-            self.context.event_class, self._stall_timeout_s, partial(self._end_stalled, stream_id)
+        self.stream_buffers[stream_id] = _Outbox(
+            self.context.event_class,
+            stall_timeout_s=self._stall_timeout_s,
+            max_waiting_bytes=self._max_waiting_bytes,
+            on_stall=partial(self._end_stalled, stream_id),
         )
         inbox.room = _INBOX_ROOM
         inbox.wanted = partial(self._want_body, stream_id)
-        inbox.outgoing = outbox.eased
+        inbox.outgoing = partial(self._stream_drained, stream_id)
         if (b"expect", b"100-continue") in request.headers and request.stream_ended is None:
             self._expecting.add(stream_id)
 
@@ -281,7 +310,7 @@ class Http2(H2Protocol):
             inbox.lose()
         await self._discard(stream_id)
         await self._close_stream(stream_id)
-        await self.send(Updated(idle=self.idle))
+        await self._report_idle()
 
     def _reset(self, stream_id: int, code: ErrorCodes) -> None:
         with suppress(ProtocolError):  # the client was faster

@@ -7,13 +7,13 @@ What is overridden, and where: `H11Protocol` (`can_read`, `connection`, `stream_
 `_create_stream`) in `server.http1`; `H2Protocol` (`stream_send`, `_handle_events`,
 `_create_stream`, `_close_stream`, `_send_data`, `_priority_updated`) and `StreamBuffer` in
 `server.http2`; `Config.response_headers` and `Logger` in `server.settings`; `TaskGroup` in
-`server.inbox`. Not used: `TCPServer`, `worker_serve`, `ProtocolWrapper`.
+`server.tasks`. Not used: `TCPServer`, `worker_serve`, `ProtocolWrapper`.
 """
 
 from hypercorn.config import Config
 from hypercorn.events import Closed, Event, RawData, Updated
 from hypercorn.logging import Logger
-from hypercorn.protocol.events import Body, Data, InformationalResponse, Response
+from hypercorn.protocol.events import Body, InformationalResponse, Response, StreamClosed
 from hypercorn.protocol.events import Event as StreamEvent
 from hypercorn.protocol.h2 import BufferCompleteError, H2Protocol, StreamBuffer
 from hypercorn.protocol.h11 import (
@@ -48,7 +48,6 @@ __all__ = [
     "Closed",
     "Config",
     "ConnectionState",
-    "Data",
     "Event",
     "EventLike",
     "H2CProtocolRequiredError",
@@ -64,6 +63,7 @@ __all__ = [
     "Response",
     "Scope",
     "StreamBuffer",
+    "StreamClosed",
     "StreamEvent",
     "TaskGroup",
     "Updated",

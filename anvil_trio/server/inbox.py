@@ -1,4 +1,4 @@
-"""What hypercorn calls a task group, and the inbox each application task reads.
+"""What an application task knows of its client: the messages, and whether it is still there.
 
 Unlike hypercorn's channel, the end of the client never waits its turn: it is known, and `on_gone`
 called, in the step in which the server learns of it. And once the application has ended nobody
@@ -7,24 +7,12 @@ waits for it: an answer given without reading a large body leaks nothing.
 
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import cast
 
 import trio
 
-from anvil_trio.server.hypercorn_names import (
-    AppWrapper,
-    ASGIReceiveEvent,
-    ASGISendEvent,
-    Config,
-    Scope,
-    TaskGroup,
-)
-from anvil_trio.server.log import ServerLog
+from anvil_trio.server.hypercorn_names import ASGIReceiveEvent
 
-__all__ = ["EXTENSION", "Inbox", "Tasks", "inbox_of"]
-
-EXTENSION = "anvil.client"
-"""The key of the `Inbox` in `scope["extensions"]`."""
+__all__ = ["Inbox"]
 
 _ROOM = 10
 _NORMAL_CLOSURE = 1000
@@ -34,9 +22,9 @@ _DISCONNECTS = frozenset({"http.disconnect", "websocket.disconnect"})
 class Inbox:
     """The messages for one application task, in order; a disconnect stays and is read again.
 
-    For the application: `gone` is whether the client left before its exchange was over, and
-    `on_gone` is called, once, in the step in which that is learned. It must neither wait nor raise.
-    An exchange that ended by itself is never `gone`.
+    For the application, as `scope["extensions"]["anvil.client"]`: `gone` is whether the client left
+    before its exchange was over, and `on_gone` is called, once, in the step in which that is
+    learned; it must neither wait nor raise. An exchange that ended by itself is never `gone`.
 
     For the protocol: `room` is how many messages may wait before `put` does, `wanted` is awaited
     whenever the application asks and nothing is there, `outgoing` until what it sent is taken.
@@ -55,12 +43,12 @@ class Inbox:
         "wanted",
     )
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, outgoing: Callable[[], Awaitable[None]]) -> None:
         self.gone = False
         self.on_gone: Callable[[], None] | None = None
+        self.outgoing = outgoing
         self.room = _ROOM
         self.wanted: Callable[[], Awaitable[None]] | None = None
-        self.outgoing: Callable[[], Awaitable[None]] | None = None
         self._type = kind
         self._messages: deque[ASGIReceiveEvent] = deque()
         self._arrived: trio.Event | None = None
@@ -115,13 +103,11 @@ class Inbox:
         return message
 
     async def drained(self) -> None:
-        """Wait until what the application sent has been taken, or nearly.
+        """Wait until the client has taken what the application sent, or nearly, or has left.
 
         It is how a send that was cancelled, whose bytes keep their place, is waited for again.
-        Returns at once when the client has left.
         """
-        if self.outgoing is not None and not self.is_shut:
-            await self.outgoing()
+        await self.outgoing()
 
     def lose(self) -> None:
         """The client has left. Nothing happens if the exchange was over; idempotent."""
@@ -156,69 +142,3 @@ class Inbox:
         if self._taken is not None:
             self._taken.set()
             self._taken = None
-
-
-class Tasks(TaskGroup):
-    """Hypercorn's task group over one connection's nursery."""
-
-    def __init__(self, nursery: trio.Nursery, log: ServerLog) -> None:
-        self._nursery = nursery
-        self._log = log
-        self._inboxes: set[Inbox] = set()
-
-    async def __aenter__(self) -> TaskGroup:
-        """Hypercorn's server enters its group; ours lives in a nursery that is open already."""
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        """Nothing to close."""
-
-    async def spawn_app(
-        self,
-        app: AppWrapper,
-        config: Config,  # noqa: ARG002 - hypercorn's signature
-        scope: Scope,
-        send: Callable[[ASGISendEvent | None], Awaitable[None]],
-    ) -> Callable[[ASGIReceiveEvent], Awaitable[None]]:
-        """Start one application task; what it may receive is put into the callable returned."""
-        inbox = Inbox(scope["type"])
-        _extensions(scope)[EXTENSION] = inbox
-        self._inboxes.add(inbox)
-        self._nursery.start_soon(self._run_app, app, scope, inbox, send)
-        return inbox.put
-
-    def spawn(self, func: Callable[[], Awaitable[object]], *args: object) -> None:
-        """Start one of the protocol's own tasks; hypercorn passes them no arguments."""
-        assert not args
-        self._nursery.start_soon(func)
-
-    def lose_client(self) -> None:
-        """Tell every application task whose exchange is not over that its client has left."""
-        for inbox in list(self._inboxes):
-            inbox.lose()
-
-    async def _run_app(
-        self,
-        app: AppWrapper,
-        scope: Scope,
-        inbox: Inbox,
-        send: Callable[[ASGISendEvent | None], Awaitable[None]],
-    ) -> None:
-        try:
-            await app(scope, inbox.receive, send, trio.to_thread.run_sync, trio.from_thread.run)
-        except* Exception as failed:  # noqa: BLE001 - whatever it was, it was that request's
-            self._log.application_failed(failed)
-        finally:
-            inbox.end()
-            self._inboxes.discard(inbox)
-        await send(None)
-
-
-def inbox_of(scope: Scope) -> Inbox | None:
-    """The inbox of the task that `spawn_app` started with `scope`, if it did."""
-    inbox = _extensions(scope).get(EXTENSION)
-    return inbox if isinstance(inbox, Inbox) else None
-
-
-def _extensions(scope: Scope) -> dict[str, object]:
-    return cast("dict[str, dict[str, object]]", scope)["extensions"]

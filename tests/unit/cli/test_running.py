@@ -14,16 +14,10 @@ CANARY = "canary-5417"
 
 
 def failing(error, *, is_nested=False):
-    """Work that fails with `error`, perhaps inside a nursery."""
-
-    async def fail():
-        raise error
+    """Work that fails with `error`, perhaps as it comes out of a nursery."""
 
     async def work():
-        if not is_nested:
-            await fail()
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(fail)
+        raise BaseExceptionGroup("nursery", [error]) if is_nested else error
 
     return work
 

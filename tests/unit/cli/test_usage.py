@@ -1,9 +1,11 @@
 """Command lines that are not valid, and what is said of them."""
 
+import click
 import pytest
 
 from anvil_trio import __version__
 from anvil_trio.cli.main import main
+from anvil_trio.cli.usage import explain
 
 CANARY = "canary-5417"
 
@@ -61,3 +63,11 @@ def test_every_command_explains_itself(capsys, words):
     status, out, err = said(capsys, *words, "--help")
     assert (status, err) == (0, "")
     assert out.startswith("Usage: anvil-serving ")
+
+
+def test_an_option_that_must_be_given_is_named():
+    """What is missing is told by the option's own name."""
+    option = click.Option(["-p", "--port"], required=True)
+    context = click.Context(click.Command("leaf", params=[option]), info_name="prog")
+    error = click.MissingParameter(ctx=context, param=option)
+    assert explain(error) == "Usage: prog [OPTIONS]\nError: --port is missing.\nTry 'prog --help'."

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from hypothesis import HealthCheck, settings
+
 from anvil_trio.config.model import Compat, Tier
 from anvil_trio.dialects.chat_stream import ChatStream
 from anvil_trio.dialects.ir import ChatRequest, RenderedRequest
@@ -22,6 +24,7 @@ __all__ = [
     "event",
     "new_stream",
     "parsed",
+    "patient",
     "refusal",
     "rendered",
     "sent",
@@ -30,6 +33,9 @@ __all__ = [
     "translated",
     "unrendered",
 ]
+
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""For property tests: a slow machine is no failure."""
 
 DONE = "[DONE]"
 HI = [{"role": "user", "content": "hi"}]

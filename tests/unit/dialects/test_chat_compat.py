@@ -12,7 +12,7 @@ from anvil_trio.config.model import Compat
 from anvil_trio.dialects.ir import ChatRequest, RenderedRequest
 from anvil_trio.dialects.openai_chat import CHAT
 from anvil_trio.errors import Problem
-from tests.unit.dialects.chats import HI, parsed, rendered, sent, tier
+from tests.unit.dialects.chats import HI, parsed, patient, rendered, sent, tier
 
 CALL = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 
@@ -200,6 +200,7 @@ MESSAGES = st.lists(
 )  # fmt: skip
 
 
+@patient
 @given(MESSAGES, COMPATS, st.booleans())
 def test_any_history_is_shaped_without_loss(messages: list[Any], compat: Compat, stream: bool):
     """Every text and call arrives, in order, and shaping what was shaped changes nothing."""

@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 
 from anvil_trio.dialects.chat_reply import render_reply
 from anvil_trio.errors import UpstreamFailed
-from tests.unit.dialects.chats import DONE, captured, choice, datas, delta, event, new_stream
+from tests.unit.dialects.chats import (
+    DONE,
+    captured,
+    choice,
+    datas,
+    delta,
+    event,
+    new_stream,
+    patient,
+)
 
 CAPTURES = ["sglang-error", "sglang-tools", "vllm-think", "vllm-tools"]
 
@@ -76,6 +85,7 @@ EVENTS = st.builds(
 ) | st.sampled_from([b"data: [DONE]\n\n", b": c\n\n", b"data: {broken\n\n"])
 
 
+@patient
 @given(st.lists(EVENTS, max_size=6), st.lists(st.integers(0, 900), max_size=5), st.booleans())
 def test_any_cuts_of_any_stream_give_the_same_bytes(
     events: list[bytes],
@@ -91,6 +101,7 @@ def test_any_cuts_of_any_stream_give_the_same_bytes(
     assert {one["model"] for one in datas(expected[0]) if one != DONE} <= {"llm.primary"}
 
 
+@patient
 @given(st.lists(EVENTS, max_size=6), st.integers(1, 3))
 def test_success_and_failure_exclude_each_other(events: list[bytes], choices: int):
     """`[DONE]` is the last word of every stream that did not fail, and of no other."""
@@ -102,6 +113,7 @@ def test_success_and_failure_exclude_each_other(events: list[bytes], choices: in
     assert facts[0] <= len(events)
 
 
+@patient
 @given(st.lists(EVENTS, max_size=6))
 def test_calls_of_each_choice_are_numbered_without_gaps(events: list[bytes]):
     """Arguments are strings or nothing, and indexes count up from 0."""
@@ -116,6 +128,7 @@ def test_calls_of_each_choice_are_numbered_without_gaps(events: list[bytes]):
                 assert arguments is None or isinstance(arguments, str)
 
 
+@patient
 @given(st.lists(st.binary(max_size=40), max_size=6))
 def test_no_bytes_break_a_translator(reads: list[bytes]):
     """Whatever an engine sends, the stream fails or goes on."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from anvil_trio.dialects.ir import ChatRequest, Media
 from anvil_trio.dialects.openai_chat import CHAT
 from anvil_trio.errors import Code, Problem
-from tests.unit.dialects.chats import HI, body, parsed, refusal
+from tests.unit.dialects.chats import HI, body, parsed, patient, refusal
 
 SECRET = "topsecret"
 
@@ -243,6 +243,7 @@ MESSAGE = st.dictionaries(
 )
 
 
+@patient
 @given(FIELDS, st.lists(MESSAGE, max_size=4))
 def test_no_json_breaks_the_parser(fields: dict[str, Any], messages: list[dict[str, Any]]):
     """Any JSON is a request or a refusal."""
@@ -251,6 +252,7 @@ def test_no_json_breaks_the_parser(fields: dict[str, Any], messages: list[dict[s
         assert isinstance(what, ChatRequest | Problem)
 
 
+@patient
 @given(st.binary(max_size=64))
 def test_no_bytes_break_the_parser(raw: bytes):
     """Any bytes are a request or a refusal."""

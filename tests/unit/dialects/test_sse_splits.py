@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anvil_trio.dialects.sse import SseDecoder, SseEvent
-from tests.unit.dialects.chats import captured
+from tests.unit.dialects.chats import captured, patient
 
 FIXTURES = {
     "llamacpp": captured("llamacpp-text.sse")[:900] + captured("llamacpp-text.sse")[-30:],
@@ -54,6 +54,7 @@ STREAMS = st.lists(st.tuples(LINES, st.sampled_from([b"\n", b"\r\n", b"\r"])), m
 )
 
 
+@patient
 @given(STREAMS, st.lists(st.integers(0, 200), max_size=8))
 def test_any_cuts_of_any_stream_give_the_same_events(stream: bytes, cuts: list[int]):
     """Random lines, line ends and cuts."""
@@ -62,6 +63,7 @@ def test_any_cuts_of_any_stream_give_the_same_events(stream: bytes, cuts: list[i
     assert events_of(reads) == events_of([stream])
 
 
+@patient
 @given(st.lists(st.binary(max_size=20), max_size=10))
 def test_no_bytes_break_the_decoder(reads: list[bytes]):
     """Whatever comes, the decoder gives events or none, and the same for all of it at once."""

@@ -7,6 +7,7 @@ import pytest
 import trio
 import trustme
 
+from anvil_trio.net.tls import Tls
 from anvil_trio.upstream.stream import Head
 from tests.wire.upstream.raw_server import (
     OK,
@@ -145,3 +146,23 @@ async def test_a_body_without_a_length_needs_tls_to_say_its_end(server_tls, clie
             with pytest.raises(httpx.ReadError):
                 await collect(stream)
         await stream.aclose()
+
+
+async def test_a_goodbye_that_came_with_the_reply_forbids_reuse(server_tls, client_tls):
+    """A server that says TLS's goodbye right behind a reply is asked on a new connection."""
+
+    async def serve(peer: Peer) -> None:
+        wire = Tls(server_tls, server_side=True)
+        await wire.handshake(peer.socket.receive_some, peer.socket.send_all)
+        asked = wire.decode(b"") or b""
+        while b"\r\n\r\n" not in asked:
+            asked += wire.decode(bytes(await peer.socket.receive_some())) or b""
+        await peer.say(wire.encode(OK) + wire.farewell())
+        await trio.sleep_forever()
+
+    async with open_server(serve) as server:
+        server.base_url = server.base_url.replace("http:", "https:")
+        transport = server.transport(tls=client_tls)
+        for _ in range(2):
+            assert await exchange(transport, server.base_url) == b"ok"
+        assert len(server.peers) == 2
