@@ -148,7 +148,7 @@ async def test_an_application_asks_for_the_named_token(autojump_clock):
 
 
 async def test_the_clients_of_the_policy_may_call(autojump_clock):
-    """`open_app` knows the clients whose credentials were resolved, and bounds those with a limit."""
+    """`open_app` knows the clients whose credentials were found, and bounds those with a limit."""
     limits = {"desktop": 1, "_legacy": 9, "nobody": 2, "also-nobody": 1}
     server = ServerSettings(auth_env="ROUTER_TOKEN", client_limits=limits)
     client = ClientCredential(

@@ -48,6 +48,7 @@ SERVER = ServerSettings(
     heartbeat_interval_s=15,
     client_stall_timeout_s=30,
     max_concurrency=4,
+    client_limits={"one": 1, "two": 2},
 )
 LONGEST_MS = 1000 * (60 + 200 + 30 + 1)
 GAPS = (0.0, 0.0, 0.01, 1.0, 8.0, 19.0, 25.0)
@@ -66,6 +67,7 @@ RARE = (
     "cancelled:-",
     "code:admission_timeout",
     "code:server_busy",
+    "code:client_concurrency_exhausted",
     "code:service_unavailable",
     "code:invalid_request",
     "code:model_not_found",
@@ -197,10 +199,13 @@ class World:
         )
 
     async def check_snapshots(self) -> None:
-        """At any moment the members' counts sum to the tier's (R011)."""
+        """At any moment members' counts sum to the tier's (R011), and clients' to the permits."""
         while True:
             snapshot = await self.small.snapshot()
             assert sum(member.active for member in snapshot.members) == snapshot.active
+            door = await self.small.house.admission.inspect()
+            assert sum(door.active_by_client.values()) == door.active <= SERVER.max_concurrency
+            assert all(door.active_by_client.get(c, 0) <= n for c, n in SERVER.budgets.items())
             await trio.sleep(self.rng.choice((0.5, 3, 11)))
 
     # afterwards

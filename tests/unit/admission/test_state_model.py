@@ -94,10 +94,7 @@ class DoorMachine(RuleBasedStateMachine):
 
 
 def test_no_sequence_of_messages_miscounts():
-    """Permits are exactly those admitted and not given back, in total and for each client.
-
-    No client with a budget is ever above it, and none is refused below it for its own sake.
-    """
+    """Permits are those admitted and not given back, in total and by client, within all limits."""
     run_state_machine_as_test(
         DoorMachine, settings=settings(max_examples=200, stateful_step_count=30, deadline=None)
     )

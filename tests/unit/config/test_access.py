@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from anvil_trio.config import protected
 from anvil_trio.config.load import resolve_secrets, with_policy
 from anvil_trio.config.model import RouterConfig
 from anvil_trio.config.parse import parse_config
@@ -119,7 +118,7 @@ def test_a_credential_file_is_bounded(home: Path) -> None:
 
 
 def test_credentials_differ_from_each_other_and_from_the_operators_token(home: Path) -> None:
-    """Two clients with one credential would be one client, and a client must not be the operator."""
+    """Two clients with one credential would be one, and no client may be the operator."""
     (home / "key").write_text(KEY)
     data = policy(client(), in_file(home / "key", "b"), client("c"))
     assert refusal(home, data, DESKTOP_KEY=KEY, C_KEY=f" {OPERATOR} ").splitlines() == [
@@ -187,12 +186,12 @@ def test_reading_leaves_no_file_open(home: Path, monkeypatch: pytest.MonkeyPatch
         closed.append(descriptor)
         real_close(descriptor)
 
-    monkeypatch.setattr(protected.os, "open", counting_open)
-    monkeypatch.setattr(protected.os, "close", counting_close)
+    monkeypatch.setattr(os, "open", counting_open)
+    monkeypatch.setattr(os, "close", counting_close)
     assert read_protected(home / "file", 3) == b"0123"
     with pytest.raises(OSError, match="No such file"):
         read_protected(home / "absent", 3)
-    with pytest.raises(ValueError, match="^$"):
+    with pytest.raises(ValueError, match=r"^$"):
         read_protected(Path("/"), 3)
     monkeypatch.undo()
     assert sorted(opened) == sorted(closed)
@@ -200,7 +199,7 @@ def test_reading_leaves_no_file_open(home: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_command_lines_policy_takes_the_place_of_the_files(home: Path) -> None:
-    """Relative to the current directory, `~` expanded; nothing else of the configuration changes."""
+    """Relative to the current directory, `~` expanded, with nothing else changed."""
     parsed = configured("/absent.json")
     (home / "policy.json").write_bytes(policy(client()))
     environ = {"HOME": str(home), "ROUTER_TOKEN": OPERATOR, "DESKTOP_KEY": KEY}

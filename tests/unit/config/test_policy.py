@@ -1,6 +1,7 @@
 """The authorization policy, version 1: each rule with a policy that breaks it."""
 
 import json
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -189,7 +190,5 @@ NEARLY = st.fixed_dictionaries(
 @given(st.binary(max_size=60) | NEARLY.map(lambda root: json.dumps(root).encode()))
 def test_whatever_the_bytes_only_a_config_error_is_raised(data: bytes) -> None:
     """A policy is clients or one ConfigError."""
-    try:
+    with suppress(ConfigError):
         parse_policy(data)
-    except ConfigError as error:
-        assert str(error)

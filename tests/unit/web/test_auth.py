@@ -82,7 +82,11 @@ def test_a_scoped_principal_may_only_what_it_was_given():
     [
         ([BEARER], LEGACY_CLIENT, {Scope.OPERATOR}),
         ([DESKTOP], "desktop", {Scope.INFERENCE_USE}),
-        ([(b"authorization", b"bEARER  desktop-key-0123456789 ")], "desktop", {Scope.INFERENCE_USE}),
+        (
+            [(b"authorization", b"bEARER  desktop-key-0123456789 ")],
+            "desktop",
+            {Scope.INFERENCE_USE},
+        ),
         ([WATCHER], "watcher", {Scope.WORKLOADS_READ}),
         ([DESKTOP, (b"authorization", b"Bearer " + DESKTOP[1])], "desktop", {Scope.INFERENCE_USE}),
         ([DESKTOP, (b"authorization", b"Basic " + BEARER[1])], "desktop", {Scope.INFERENCE_USE}),
@@ -109,7 +113,7 @@ def test_a_credential_is_its_client(headers, client_id, scopes):
     ],
 )
 def test_two_clients_or_one_wrong_of_two_are_a_401(headers):
-    """CONTRACT 11: credentials that differ in client, or one that is wrong, make nobody."""
+    """Decision 11: credentials that differ in client, or one that is wrong, make nobody."""
     what = SCOPED.identify(headers)
     assert isinstance(what, Problem)
     assert (what.status, what.code) == (401, Code.AUTHENTICATION)
