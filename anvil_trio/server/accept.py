@@ -70,6 +70,11 @@ class Server:
         self._open = 0
         self._closed_one = trio.Event()
 
+    @property
+    def open_connections(self) -> int:
+        """How many connections are open now; never more than `max_connections`."""
+        return self._open
+
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve until `stop`, then end as gracefully as `shutdown_timeout_s` allows.
 

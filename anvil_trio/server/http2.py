@@ -55,6 +55,7 @@ class _Outbox(StreamBuffer):
         super().__init__(event_class)
         self._stall_timeout_s = stall_timeout_s
         self._max_waiting_bytes = max_waiting_bytes
+        self._limit_bytes = max_waiting_bytes
         self._on_stall = on_stall
         self._moved = trio.Event()
         self._is_closed = False
@@ -67,7 +68,9 @@ class _Outbox(StreamBuffer):
     async def push(self, data: bytes) -> None:
         if self._complete:
             raise BufferCompleteError
-        if len(self.buffer) > self._max_waiting_bytes:  # a sender that does not wait
+        if not self.buffer:  # one part may be of any size
+            self._limit_bytes = len(data) + self._max_waiting_bytes
+        if len(self.buffer) > self._limit_bytes:  # a sender that does not wait
             await self._on_stall()
         else:
             self.buffer += data
@@ -217,23 +220,25 @@ class Http2(H2Protocol):
             await self._end_refused(request.stream_id)
 
     async def _take_body(self, event: h2.events.DataReceived) -> None:
-        """Hand the part on; its bytes of the window go back once the application wants more.
+        """Hand the part on.
 
-        So a body that nobody reads fills its own window and stops no other stream. What comes for
-        a stream that has ended is dropped: the client may not know yet.
+        Its bytes of the connection's window go back at once, those of the stream's once the
+        application wants more: a body that nobody reads fills its own window and stops no other
+        stream. What comes for a stream that has ended is dropped: the client may not know yet.
         """
-        stream = self.streams.get(event.stream_id)
+        stream_id, length = event.stream_id, event.flow_controlled_length
+        self._open_window(length)
+        stream = self.streams.get(stream_id)
         inbox = None if stream is None else inbox_of(stream.scope)
         if stream is None or inbox is None or inbox.is_shut:
-            self._acknowledge(event.stream_id, event.flow_controlled_length)
+            self._open_window(length, stream_id)
             return
-        owed = self._owed.get(event.stream_id, 0)
-        self._owed[event.stream_id] = owed + event.flow_controlled_length
+        self._owed[stream_id] = self._owed.get(stream_id, 0) + length
         if event.data:
-            await stream.handle(Body(stream_id=event.stream_id, data=event.data))
+            await stream.handle(Body(stream_id=stream_id, data=event.data))
         if inbox.is_hungry or not event.data:
-            self._give_back(event.stream_id)
-        await self._end_refused(event.stream_id)
+            self._give_back(stream_id)
+        await self._end_refused(stream_id)
 
     async def _end_refused(self, stream_id: int) -> None:
         """A WebSocket that hypercorn refused has had its answer; hypercorn would keep it."""
@@ -250,18 +255,17 @@ class Http2(H2Protocol):
             self._expecting.discard(stream_id)
             go_on = InformationalResponse(stream_id=stream_id, headers=[], status_code=100)
             await self.stream_send(go_on)
-        if self._give_back(stream_id):
+        if stream_id in self._owed:
+            self._give_back(stream_id)
             await self._flush()
 
-    def _give_back(self, stream_id: int) -> bool:
-        owed = self._owed.pop(stream_id, 0)
-        if owed:
-            self._acknowledge(stream_id, owed)
-        return owed > 0
+    def _give_back(self, stream_id: int) -> None:
+        self._open_window(self._owed.pop(stream_id, 0), stream_id)
 
-    def _acknowledge(self, stream_id: int, count: int) -> None:
-        with suppress(ProtocolError):  # the connection is closing
-            self.connection.acknowledge_received_data(count, stream_id)
+    def _open_window(self, count: int, stream_id: int | None = None) -> None:
+        with suppress(ProtocolError, KeyError):  # h2 has ended the connection, forgotten the stream
+            if count:
+                self.connection.increment_flow_control_window(count, stream_id)
 
     # a stream's life
 

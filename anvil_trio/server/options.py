@@ -35,7 +35,7 @@ class ServerOptions:
     """What a client may send ahead while its reply is outstanding; nobody needs more."""
 
     max_waiting_bytes: int = 1_048_576
-    """A write that would queue up behind more than this resets the connection."""
+    """What may queue up behind a write that waits; a sender that goes on beyond it is cut off."""
 
     max_streams: int = 256
     """HTTP/2 streams open at once on one connection."""

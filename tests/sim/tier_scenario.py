@@ -64,7 +64,8 @@ RARE = (
 )
 
 MEMBERS = [MemberId(name) for name in "abc"]
-CEILINGS = (None, 1, 1, 1, 2, 3)
+MEMBER_CEILINGS = (None, 1, 1, 1, 2, 3)
+TIER_CEILINGS = (None, None, None, 1, 2, 3)
 PAUSES_S = (0, 0.001, 0.001, 0.3, 0.7)
 PATIENCE_S = (0, 0.001, 0.5, 1, 100, 100, math.inf)
 CLIENTS = [ClientId(name) for name in "pqr"]
@@ -92,7 +93,7 @@ class World:
         self.crashed: list[str] = []
         self.whole_tier = rng.choice((0, 0.3, 1))
         members = self.draw_members()
-        self.actor = TierActor(TierId("t"), members, ceiling := rng.choice(CEILINGS))
+        self.actor = TierActor(TierId("t"), members, ceiling := rng.choice(TIER_CEILINGS))
         handles = {owner: self.actor.handle(owner) for owner in (NEAR, ALSO_NEAR)}
         assert isinstance(self.actor.machine, TierState)
         self.tier = WatchedTier(
@@ -161,7 +162,7 @@ class World:
             (self.operator, 0.5),
             (self.meddler, 0.5),
             (self.administrator, 0.5),
-            (self.reaper, 0.5),
+            (self.reaper, 0.6),
             (self.saboteur, 0.1),
         ):
             if self.rng.random() < often:
@@ -248,7 +249,7 @@ class World:
         """Changes members and ceilings."""
         for _ in range(self.rng.randint(1, 2)):
             await self.pause()
-            self.ours.reconfigure(self.draw_members(), self.rng.choice(CEILINGS))
+            self.ours.reconfigure(self.draw_members(), self.rng.choice(TIER_CEILINGS))
 
     async def reaper(self) -> None:
         """Finds that another owner has gone."""
@@ -271,7 +272,7 @@ class World:
     def draw_members(self) -> dict[MemberId, int | None]:
         """Some members and their ceilings."""
         members = self.rng.sample(MEMBERS, self.rng.randint(1, 3))
-        return {member: self.rng.choice(CEILINGS) for member in members}
+        return {member: self.rng.choice(MEMBER_CEILINGS) for member in members}
 
     def draw_budgets(self) -> dict[ClientId, int]:
         """Budgets for some clients; in half of all worlds for none."""
