@@ -13,6 +13,7 @@ import trio
 
 from anvil_trio import __version__
 from anvil_trio.actors.messages import Refused
+from anvil_trio.admission.permit import Permit
 from anvil_trio.decisions.builder import RecordBuilder
 from anvil_trio.dialects.ir import ChatRequest
 from anvil_trio.errors import Code, Problem, UpstreamFailed, problem
@@ -55,6 +56,7 @@ class _Exchange:
         self._watch = Watch(generation.limits)
         self._headers: list[Header] = []
         self._streaming: StreamRelay | None = None
+        self._permit: Permit | None = None
         self._record = RecordBuilder(
             gateway_request_id=call.gateway_request_id,
             started_at=trio.current_time(),
@@ -105,6 +107,7 @@ class _Exchange:
         if isinstance(permit, Refused):
             return turned_away(permit)
         with permit:
+            self._permit = permit
             body = await self._caller.read_body(
                 self._server.max_body_bytes,
                 stall_s=self._server.client_stall_timeout_s,
@@ -162,6 +165,7 @@ class _Exchange:
     async def _relay_stream(self, stream: UpstreamStream, request: ChatRequest) -> Closing:
         limit = self._server.max_event_bytes
         translator = self._call.dialect.translator(request, limit)
+        assert self._permit is not None, "nobody is served outside"
         self._streaming = StreamRelay(
             stream,
             self._watch,
@@ -170,6 +174,9 @@ class _Exchange:
             translator=translator,
             caller=self._caller,
             headers=self._headers,
+            # Whoever has seen the end may ask again, before the engine has closed its stream: its
+            # budget must not refuse what its eyes say is free.
+            before_last_words=self._permit.release,
         )
         try:
             return await self._streaming.run()

@@ -1,5 +1,6 @@
 """A reply that is handed on event by event."""
 
+from collections.abc import Callable
 from http import HTTPStatus
 
 from anvil_trio.decisions.builder import RecordBuilder
@@ -36,9 +37,12 @@ class StreamRelay(Relay):
         translator: StreamTranslator,
         caller: Caller,
         headers: list[Header],
+        before_last_words: Callable[[], None],
     ) -> None:
+        """`before_last_words` is called before the engine's last word is handed over."""
         super().__init__(stream, watch, record, max_bytes)
         self._translator = translator
+        self._before_last_words = before_last_words
         self._caller, self._headers = caller, headers
         self._outbox = b""  # made, but not yet handed over
 
@@ -91,6 +95,8 @@ class StreamRelay(Relay):
         translator = self._translator
         if translator.is_finished or translator.is_done:
             self._watch.finished()
+            if translator.is_done:
+                self._before_last_words()
         else:
             self._watch.progressed()
         if translator.has_content:

@@ -9,7 +9,16 @@ from trio.testing import wait_all_tasks_blocked
 
 from anvil_trio.config.model import ServerSettings
 from anvil_trio.names import LEGACY_CLIENT
-from tests.support.chunks import ROLE, good_reply, good_stream, seen_text, stream
+from tests.support.chunks import (
+    DONE,
+    ROLE,
+    STOP,
+    good_reply,
+    good_stream,
+    seen_text,
+    stream,
+    text,
+)
 from tests.support.fake_caller import FakeCaller
 from tests.support.fake_upstream import Fault
 from tests.support.small_house import (
@@ -164,27 +173,43 @@ class EndingCaller(FakeCaller):
 
     def __init__(self, body: bytes) -> None:
         super().__init__(body)
-        self.is_ending, self.may_end = trio.Event(), trio.Event()
+        self.sees_the_end, self.may_end = trio.Event(), trio.Event()
+
+    async def send(self, data: bytes) -> None:
+        await super().send(data)
+        if data.endswith(DONE):
+            self.sees_the_end.set()
 
     async def end(self, data: bytes = b"") -> None:
         await super().end(data)
-        self.is_ending.set()
+        self.sees_the_end.set()
         await self.may_end.wait()
 
 
-@pytest.mark.parametrize("is_stream", [True, False])
-async def test_who_has_seen_the_end_may_ask_again(is_stream, autojump_clock):
-    """The place is back before the end of the reply is handed over, so nobody can ask too early."""
-    async with house({"a": 1}) as small:
+@pytest.mark.parametrize(
+    ("is_stream", "answer"),
+    [
+        (False, good_reply("x")),
+        (True, good_stream("x")),
+        (True, stream(ROLE, text("x"), STOP, DONE, Fault.STALL)),
+        (True, stream(ROLE, text("x"), STOP)),
+        (True, good_reply("x")),
+    ],
+    ids=["plain", "stream", "stream not closed", "stream without DONE", "plain as stream"],
+)
+async def test_who_has_seen_the_end_may_ask_again(is_stream, answer, autojump_clock):
+    """The place is back before the last word is handed over, so nobody can ask too early."""
+    async with house({"a": 1}, max_concurrency=1) as small:
         for engine in small.engines.values():
-            engine.chat_default = good_stream("x") if is_stream else good_reply("x")
+            engine.chat_default = answer
         caller = EndingCaller(chat_body(stream=is_stream))
         async with trio.open_nursery() as nursery:
             nursery.start_soon(small.serve, caller, "a")
-            await caller.is_ending.wait()
+            await caller.sees_the_end.wait()
             assert len(small.house.exchanges) == 1
             assert (await small.chat(client="a", stream=is_stream)).status == 200
             caller.may_end.set()
+        assert seen_text(caller.received) == "x" or not is_stream
         await small.assert_at_rest()
 
 
