@@ -101,6 +101,17 @@ async def test_a_place_is_free_as_soon_as_a_stream_ends(tmp_path):
         await eventually(lambda: _recorded(router, 10))
 
 
+async def test_a_place_is_free_for_whoever_has_seen_the_last_event(tmp_path):
+    """At `[DONE]` another connection may ask at once, though the first reads on."""
+    async with router_for_two(tmp_path) as router, caller(router, "_legacy") as http:
+        for _ in range(10):
+            async with raw_client(router) as first:
+                await first.send_chat(max_tokens=1)
+                await first.read_until(b"data: [DONE]")
+                reply = await http.post(CHAT, json={**BODY, "max_tokens": 1})
+                assert reply.status_code == 200
+
+
 @pytest.mark.parametrize("is_reset", [False, True], ids=["FIN", "RST"])
 async def test_a_place_is_free_when_its_client_vanishes(is_reset, tmp_path):
     """Decision 17: a connection that is closed or reset in mid-stream gives the budget back."""
