@@ -15,97 +15,27 @@ from h2.errors import ErrorCodes
 from h2.exceptions import ProtocolError
 from priority.priority import MissingStreamError
 
+from anvil_trio.server.frames import FrameGuard
 from anvil_trio.server.http1 import ProtocolArgs
 from anvil_trio.server.hypercorn_names import (
     Body,
-    BufferCompleteError,
-    EventLike,
+    Closed,
+    Event,
     H2Protocol,
     InformationalResponse,
+    RawData,
     Response,
     StreamBuffer,
     StreamClosed,
     StreamEvent,
     Updated,
 )
+from anvil_trio.server.outbox import Outbox
 from anvil_trio.server.tasks import inbox_of
 
 __all__ = ["Http2"]
 
-_ENOUGH_BYTES = 32_768
 _INBOX_ROOM = 256
-
-
-class _Outbox(StreamBuffer):
-    """What one stream has still to send. Nothing here waits but `drained`, and that for the client.
-
-    Hypercorn wakes a sender when it takes little, also from a shut window, and so keeps all that an
-    application can make. Here the sender waits until little is left, and no longer than the stall
-    deadline while nothing is taken: then its client is as good as gone.
-    """
-
-    def __init__(
-        self,
-        event_class: type[EventLike],
-        *,
-        stall_timeout_s: float,
-        max_waiting_bytes: int,
-        on_stall: Callable[[], Awaitable[None]],
-    ) -> None:
-        super().__init__(event_class)
-        self._stall_timeout_s = stall_timeout_s
-        self._max_waiting_bytes = max_waiting_bytes
-        self._limit_bytes = max_waiting_bytes
-        self._on_stall = on_stall
-        self._moved = trio.Event()
-        self._is_closed = False
-
-    @property
-    def is_ended(self) -> bool:
-        """Whether the application has said all it had to say."""
-        return self._complete
-
-    async def push(self, data: bytes) -> None:
-        if self._complete:
-            raise BufferCompleteError
-        if not self.buffer:  # one part may be of any size
-            self._limit_bytes = len(data) + self._max_waiting_bytes
-        if len(self.buffer) > self._limit_bytes:  # a sender that does not wait
-            await self._on_stall()
-        else:
-            self.buffer += data
-
-    async def drain(self) -> None:
-        """Hypercorn waits here for the last part, and before trailers; only those have to."""
-        await self._wait_until(lambda: self._complete or not self.buffer)
-
-    async def drained(self) -> None:
-        """Wait until little is left, at the end until the end is sent; or the stream is gone."""
-        await self._wait_until(lambda: not self._complete and len(self.buffer) < _ENOUGH_BYTES)
-
-    async def pop(self, max_length: int) -> bytes:
-        data = bytes(self.buffer[:max_length])
-        del self.buffer[:max_length]
-        if data:
-            self._move()
-        return data
-
-    async def close(self) -> None:
-        await super().close()
-        self._is_closed = True
-        self._move()
-
-    def _move(self) -> None:
-        self._moved.set()
-        self._moved = trio.Event()
-
-    async def _wait_until(self, is_done: Callable[[], bool]) -> None:
-        while not (self._is_closed or is_done()):
-            with trio.move_on_after(self._stall_timeout_s) as scope:
-                await self._moved.wait()
-            if scope.cancelled_caught:
-                await self._on_stall()
-                return
 
 
 class Http2(H2Protocol):
@@ -126,6 +56,7 @@ class Http2(H2Protocol):
         self._drained = drained
         self._stall_timeout_s = stall_timeout_s
         self._max_waiting_bytes = max_waiting_bytes
+        self._frames = FrameGuard(self.config.h2_max_inbound_frame_size)
         self._owed: dict[int, int] = {}  # bytes of a stream's window to give back once it reads on
         self._expecting: set[int] = set()  # streams whose client waits for 100 Continue
 
@@ -139,6 +70,16 @@ class Http2(H2Protocol):
         with suppress(ProtocolError):
             self.connection.close_connection()
         return self.connection.data_to_send()
+
+    async def handle(self, event: Event) -> None:
+        """Hypercorn's, but a frame that claims to be too long ends the connection at once."""
+        if isinstance(event, RawData) and not self._frames.accepts(event.data):
+            with suppress(ProtocolError):
+                self.connection.close_connection(ErrorCodes.FRAME_SIZE_ERROR)
+            await self._flush()
+            await self.send(Closed())
+        else:
+            await super().handle(event)
 
     async def _report_idle(self) -> None:
         await self.send(Updated(idle=self.idle))
@@ -157,7 +98,7 @@ class Http2(H2Protocol):
 
     async def _stream_drained(self, stream_id: int) -> None:
         buffer = self.stream_buffers.get(stream_id)
-        if isinstance(buffer, _Outbox):
+        if isinstance(buffer, Outbox):
             await buffer.drained()
         else:
             await trio.lowlevel.checkpoint()  # gone: a loop of sends must not starve the others
@@ -275,7 +216,7 @@ class Http2(H2Protocol):
         inbox = inbox_of(self.streams[stream_id].scope)
         if inbox is None:  # refused, and answered
             return
-        self.stream_buffers[stream_id] = _Outbox(
+        self.stream_buffers[stream_id] = Outbox(
             self.context.event_class,
             stall_timeout_s=self._stall_timeout_s,
             max_waiting_bytes=self._max_waiting_bytes,
@@ -296,7 +237,7 @@ class Http2(H2Protocol):
         self._expecting.discard(stream_id)
         self._give_back(stream_id)
         buffer = self.stream_buffers.get(stream_id)
-        if isinstance(buffer, _Outbox) and not buffer.is_ended:
+        if isinstance(buffer, Outbox) and not buffer.is_ended:
             self._reset(stream_id, ErrorCodes.INTERNAL_ERROR)
             await self._discard(stream_id)
         elif self.closed:

@@ -29,6 +29,9 @@ class ServerOptions:
     stopping_linger_s: float = 0.3
     """The same while the server stops."""
 
+    spare_idle_s: float = 1.0
+    """At `max_connections`, one that has been idle for longer than this makes room for another."""
+
     handshake_timeout_s: float = 10.0
     max_head_bytes: int = 65_536
     max_ahead_bytes: int = 65_536

@@ -2,6 +2,8 @@
 
 import socket
 import ssl
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -17,7 +19,7 @@ from anvil_trio.server.listen import listen
 from anvil_trio.server.options import ServerOptions
 from tests.support.wire_apps import Handler, asgi
 
-__all__ = ["H2Client", "RawClient", "Served", "post", "serving", "until"]
+__all__ = ["Child", "H2Client", "RawClient", "Served", "child_process", "post", "serving", "until"]
 
 PATIENCE_S = 10.0
 """How long anything may take on a busy machine before a test calls it broken."""
@@ -57,12 +59,16 @@ class RawClient:
         sock = trio.socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
         if rcvbuf is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
-        await sock.connect((host, port))
-        stream = trio.SocketStream(sock)
-        if tls is None:
-            return cls(stream)
-        secure = trio.SSLStream(stream, tls, server_hostname="localhost", https_compatible=True)
-        await secure.do_handshake()
+        try:
+            await sock.connect((host, port))
+            stream = trio.SocketStream(sock)
+            if tls is None:
+                return cls(stream)
+            secure = trio.SSLStream(stream, tls, server_hostname="localhost", https_compatible=True)
+            await secure.do_handshake()
+        except BaseException:
+            sock.close()
+            raise
         return cls(secure)
 
     async def __aenter__(self) -> "RawClient":
@@ -231,7 +237,6 @@ class Served:
     listener: socket.socket
     stopped: trio.Event
 
-    @property
     def is_refusing(self) -> bool:
         """Whether new connections are refused."""
         return self.listener.fileno() < 0
@@ -262,12 +267,60 @@ async def serving(
     )
     stopped = trio.Event()
 
-    async def run(task_status: trio.TaskStatus[None]) -> None:
-        await server.run(task_status=task_status)
+    async def run(started: trio.Event) -> None:
+        async with trio.open_nursery() as inner:
+            await inner.start(server.run)
+            started.set()
         stopped.set()
 
-    port = listener.getsockname()[1]
+    port, started = listener.getsockname()[1], trio.Event()
     async with trio.open_nursery() as nursery:
-        await nursery.start(run)
+        nursery.start_soon(run, started)
+        await started.wait()
         yield Served(server, port, listener, stopped)
         nursery.cancel_scope.cancel()
+
+
+class Child:
+    """A program of `tests.support.wire_apps`: its port, and all that it has said."""
+
+    def __init__(self, process: trio.Process) -> None:
+        self.process = process
+        self.output = b""
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self.output.partition(b"\n")[0])
+
+    async def listen_to(self) -> None:
+        """Keep what it says, until it ends."""
+        assert self.process.stdout is not None
+        async with self.process.stdout as output:
+            async for data in output:
+                self.output += data
+
+    async def wait(self) -> int:
+        """Its exit status; it must end by itself."""
+        with trio.fail_after(PATIENCE_S):
+            return await self.process.wait()
+
+
+@asynccontextmanager
+async def child_process(*arguments: str) -> AsyncIterator[Child]:
+    """`tests.support.wire_apps` in a process of its own, ended with the block."""
+    process = await trio.lowlevel.open_process(
+        [sys.executable, "-m", "tests.support.wire_apps", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    child = Child(process)
+    try:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(child.listen_to)
+            await until(lambda: b"\n" in child.output)
+            yield child
+            nursery.cancel_scope.cancel()
+    finally:
+        if process.poll() is None:
+            process.kill()

@@ -1,6 +1,5 @@
 """HTTP/2: streams that fail, stall, are cut or are hostile harm no other, and are told so."""
 
-import h2.connection
 import h2.errors
 import h2.events
 import pytest
@@ -25,6 +24,7 @@ BLOCK = bytes(65_536)
 
 
 async def h2_client(client: RawClient, *, hostile: bool = False) -> H2Client:
+    """A client that has sent its preface."""
     return await H2Client(client, hostile=hostile).start()
 
 
@@ -84,7 +84,7 @@ async def test_a_body_larger_than_the_window_arrives():
 
 
 async def test_a_body_that_nobody_reads_stops_no_other_stream():
-    """`Http2`: while one application leaves its body alone, another stream's is read and answered."""
+    """`Http2`: while one application leaves its body alone, other streams are read and answered."""
     go_on = trio.Event()
 
     async def handler(scope: Scope, receive: Receive, send: Send) -> None:
@@ -108,7 +108,7 @@ async def test_a_body_that_nobody_reads_stops_no_other_stream():
 
 
 async def test_a_shut_window_holds_the_application_back():
-    """`Http2`: with its window shut a stream buffers one part; its sender waits, can be cancelled."""
+    """`Http2`: with its window shut a stream keeps one part; its sender waits, until cancelled."""
     parts = 0
     ended = trio.Event()
 
@@ -137,7 +137,7 @@ async def test_a_shut_window_holds_the_application_back():
 
 
 async def test_a_stream_that_stalls_is_reset_alone():
-    """`Http2`: a window shut for the stall deadline resets that stream and tells its application."""
+    """`Http2`: a window shut for the stall deadline resets that stream; its application knows."""
     gone = trio.Event()
 
     async def handler(scope: Scope, receive: Receive, send: Send) -> None:
@@ -182,7 +182,7 @@ async def test_a_sender_that_does_not_wait_for_a_shut_window_is_cut_off():
 
 
 async def test_a_cancelled_last_part_has_its_end():
-    """`Tasks.spawn_app`: over HTTP/2 too, a send that is cancelled is complete, its end included."""
+    """`Tasks.spawn_app`: over HTTP/2 too, a send that is cancelled is complete, with its end."""
 
     async def handler(scope: Scope, receive: Receive, send: Send) -> None:
         with trio.CancelScope() as cut:
@@ -381,7 +381,7 @@ async def test_stopping_refuses_new_streams():
         with trio.fail_after(10):
             await busy.wait()
         served.server.stop.set()
-        await until(lambda: served.is_refusing)
+        await until(served.is_refusing)
         second = await client.ask()
         await client.read_until(lambda: client.saw(h2.events.StreamReset, second))
         codes = [e.error_code for e in client.events if isinstance(e, h2.events.StreamReset)]
