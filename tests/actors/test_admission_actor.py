@@ -9,7 +9,7 @@ from anvil_trio.actors.supervise import open_actors
 from anvil_trio.admission.actor import AdmissionActor, open_admission
 from anvil_trio.admission.messages import AdmissionSnapshot
 from anvil_trio.admission.permit import Permit
-from anvil_trio.names import OwnerId
+from anvil_trio.names import ClientId, OwnerId
 from tests.actors.stage import CLIENT, Broken, fail_on_crash
 
 
