@@ -5,7 +5,8 @@
 Everything that must be given back is a `with`, entered before the next `await`; all of them are
 inside `life`, which the caller's leaving, the total deadline or a shutdown cuts at once. So however
 a request ends, leaving the blocks gives back the upstream stream, the lease and the permit, each
-exactly once (R009), and the record is written in `finally`.
+exactly once (R009), and the record is written in `finally`. A stream's permit goes back a little
+earlier, before its last word is handed over.
 """
 
 import structlog
@@ -183,8 +184,8 @@ class _Exchange:
             translator=translator,
             caller=self._caller,
             headers=self._headers,
-            # Whoever has seen the end may ask again, before the engine has closed its stream: its
-            # budget must not refuse what its eyes say is free.
+            # Whoever has seen the end may ask again before the engine has closed its stream, and
+            # must not be refused for a request that is over.
             before_last_words=self._permit.release,
         )
         try:
