@@ -13,6 +13,7 @@ import trio
 from anvil_trio.actors.bus import Bus
 from anvil_trio.actors.supervise import open_actors
 from anvil_trio.admission.actor import open_admission
+from anvil_trio.bugs import where_raised
 from anvil_trio.config.model import RouterConfig, Tier
 from anvil_trio.config.secrets import Secrets
 from anvil_trio.decisions.events import Event, ReadinessChanged
@@ -210,6 +211,6 @@ def _notify(house: House, tier_id: TierId, member_id: MemberId, verdict: Verdict
     )
 
 
-def _crashed(name: str) -> None:
+def _crashed(name: str, bug: Exception) -> None:
     """An actor's machine raised: it is fenced until an operator restarts the router."""
-    _events.error("actor_failed", actor=name)
+    _events.error("actor_failed", actor=name, **where_raised(bug))

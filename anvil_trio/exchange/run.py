@@ -5,8 +5,7 @@
 Everything that must be given back is a `with`, entered before the next `await`; all of them are
 inside `life`, which the caller's leaving, the total deadline or a shutdown cuts at once. So however
 a request ends, leaving the blocks gives back the upstream stream, the lease and the permit, each
-exactly once (R009), and the record is written in `finally`. A stream's permit goes back a little
-earlier, before its last word is handed over.
+exactly once (R009), and the record is written in `finally`.
 """
 
 import structlog
@@ -14,7 +13,7 @@ import trio
 
 from anvil_trio import __version__
 from anvil_trio.actors.messages import Refused
-from anvil_trio.admission.permit import Permit
+from anvil_trio.bugs import where_raised
 from anvil_trio.decisions.builder import RecordBuilder
 from anvil_trio.dialects.ir import ChatRequest
 from anvil_trio.errors import Code, Problem, UpstreamFailed, problem
@@ -63,8 +62,6 @@ class _Exchange:
         self._server = generation.config.server
         self._watch = Watch(generation.limits)
         self._headers: list[Header] = []
-        self._streaming: StreamRelay | None = None
-        self._permit: Permit | None = None
         self._record = RecordBuilder(
             gateway_request_id=call.gateway_request_id,
             started_at=trio.current_time(),
@@ -93,15 +90,14 @@ class _Exchange:
         try:
             with self._watch.life:
                 return await self._admit()
-        except Exception:  # noqa: BLE001 - a bug ends the exchange, not the process
-            _events.error("exchange_failed", request_id=self._call.gateway_request_id)
+        except Exception as bug:  # noqa: BLE001 - it ends the exchange, not the process
+            request_id = self._call.gateway_request_id
+            _events.error("exchange_failed", request_id=request_id, **where_raised(bug))
             return Closing(Outcome.INTERNAL_ERROR, problem(Code.INTERNAL_ERROR))
         return self._cut()
 
     def _cut(self) -> Closing:
-        """Why `life` was cut, and what the caller is to be told; after `[DONE]` nothing more."""
-        if self._streaming is not None and self._streaming.has_said_all:
-            return Closing(Outcome.SERVED)
+        """Why `life` was cut, and what the caller is to be told."""
         match self._watch.cut:
             case Cut.CLIENT_GONE:
                 _events.info("client_disconnected", request_id=self._call.gateway_request_id)
@@ -117,7 +113,6 @@ class _Exchange:
         if isinstance(permit, Refused):
             return turned_away(permit)
         with permit:
-            self._permit = permit
             body = await self._caller.read_body(
                 self._server.max_body_bytes,
                 stall_s=self._server.client_stall_timeout_s,
@@ -175,8 +170,7 @@ class _Exchange:
     async def _relay_stream(self, stream: UpstreamStream, request: ChatRequest) -> Closing:
         limit = self._server.max_event_bytes
         translator = self._call.dialect.translator(request, limit)
-        assert self._permit is not None, "nobody is served outside"
-        self._streaming = StreamRelay(
+        relay = StreamRelay(
             stream,
             self._watch,
             self._record,
@@ -184,12 +178,9 @@ class _Exchange:
             translator=translator,
             caller=self._caller,
             headers=self._headers,
-            # Whoever has seen the end may ask again before the engine has closed its stream, and
-            # must not be refused for a request that is over.
-            before_last_words=self._permit.release,
         )
         try:
-            return await self._streaming.run()
+            return await relay.run()
         finally:
             self._record.usage = translator.usage
             self._record.finish_reason = translator.finish_reason

@@ -62,7 +62,7 @@ async def test_a_permit_that_nobody_takes_goes_back():
 async def test_a_crashed_front_door_lets_nobody_in():
     """A bug at the front door refuses everyone, keeps nobody waiting, and is told by name."""
     crashed: list[str] = []
-    async with open_actors(crashed.append) as actors:
+    async with open_actors(lambda name, _: crashed.append(name)) as actors:
         actor = AdmissionActor(5)
         actors.start(actor)
         door = actor.handle(OwnerId(1))

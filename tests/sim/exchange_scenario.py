@@ -127,6 +127,7 @@ class World:
             Reply((Head(200, SSE), *pieces, STOP, rng.choice(GAPS), DONE, Fault.STALL)),
             Reply((Head(200, SSE), ROLE, *endless)),
             Reply((Fault.STALL,)),
+            Reply((Head(200, SSE), ROLE, text(f"<{number}:1,2,3,4>"), STOP, rng.choice((*Fault,)))),
         ))
 
     # callers

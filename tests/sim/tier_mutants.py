@@ -328,10 +328,10 @@ LIFE = (
     Mutant(
         "crash takes everything down",
         ACTOR,
-        "        except Exception:",
-        "        except MemoryError:",
+        "        except Exception as bug:",
+        "        except MemoryError as bug:",
     ),
-    Mutant("crash is not told", ACTOR, "            on_crash(self.name)\n", ""),
+    Mutant("crash is not told", ACTOR, "            on_crash(self.name, bug)\n", ""),
     Mutant(
         "fenced tier leaves drains waiting",
         FENCED,

@@ -116,10 +116,14 @@ class World:
 
     # The ways in which it may end.
 
+    def crash(self, name: str, _bug: Exception) -> None:
+        """An actor was fenced."""
+        self.crashed.append(name)
+
     async def live(self, end: str) -> None:
         """Users come and go, or are cancelled; the actors end after them."""
         with trio.CancelScope() as everything:
-            async with open_actors(self.crashed.append) as actors, trio.open_nursery() as links:
+            async with open_actors(self.crash) as actors, trio.open_nursery() as links:
                 self.start(actors, links)
                 try:
                     async with trio.open_nursery() as users:
@@ -140,7 +144,7 @@ class World:
         """The wrong order of stopping: nobody may be left waiting all the same."""
         self.reached["outlived by its users"] += 1
         async with trio.open_nursery() as users:
-            async with open_actors(self.crashed.append) as actors, trio.open_nursery() as links:
+            async with open_actors(self.crash) as actors, trio.open_nursery() as links:
                 self.start(actors, links)
                 self.start_users(users)
                 await self.pause()

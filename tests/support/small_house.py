@@ -188,7 +188,7 @@ async def open_small_house(
         for tier in config.tiers
         for member_id in tier.member_ids
     }
-    async with open_actors(lambda _name: None) as actors:
+    async with open_actors(lambda _name, _bug: None) as actors:
         owner = OwnerId(1)
         house = House(
             admission=open_admission(
