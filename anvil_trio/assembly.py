@@ -24,7 +24,7 @@ from anvil_trio.exchange.deadlines import Limits
 from anvil_trio.exchange.generation import Generation, Route
 from anvil_trio.exchange.house import House
 from anvil_trio.facts import Verdict
-from anvil_trio.names import Alias, MemberId, OwnerId, TierId
+from anvil_trio.names import LEGACY_CLIENT, Alias, MemberId, OwnerId, TierId
 from anvil_trio.readiness.prober import Prober
 from anvil_trio.tiers.actor import open_tier
 from anvil_trio.upstream.build import chat_url
@@ -67,7 +67,12 @@ async def open_house(
         journal = None if path is None else files.enter_context(Journal(path))
         async with open_actors(_crashed) as actors:
             yield House(
-                admission=open_admission(actors, config.server.max_concurrency, _THIS_PROCESS),
+                admission=open_admission(
+                    actors,
+                    config.server.max_concurrency,
+                    _THIS_PROCESS,
+                    config.server.budgets,
+                ),
                 tiers=MappingProxyType({
                     TierId(tier.id): open_tier(actors, tier, _THIS_PROCESS) for tier in config.tiers
                 }),
@@ -88,7 +93,8 @@ async def open_app(config: RouterConfig, secrets: Secrets) -> AsyncIterator[App]
         open_house(config) as house,
         open_generation(house, config, secrets) as generation,
     ):
-        yield App(house, lambda: generation, Authenticator(token))
+        _tell_of_idle_limits(config, secrets)
+        yield App(house, lambda: generation, Authenticator(token, secrets.clients))
 
 
 @asynccontextmanager
@@ -182,6 +188,16 @@ def _limits(config: RouterConfig) -> Limits:
         heartbeat_s=server.heartbeat_interval_s,
         stall_s=server.client_stall_timeout_s,
     )
+
+
+def _tell_of_idle_limits(config: RouterConfig, secrets: Secrets) -> None:
+    """A limit on a client that no credential makes bounds nobody: a typing error, or work to come.
+
+    It does not refuse the start: taking a client out of the policy must be one edit.
+    """
+    known = {LEGACY_CLIENT, *(client.client_id for client in secrets.clients)}
+    for client_id in sorted(config.server.budgets.keys() - known):
+        _events.warning("client_limit_idle", setting=f"server.client_limits.{client_id}")
 
 
 def _notify(house: House, tier_id: TierId, member_id: MemberId, verdict: Verdict) -> None:

@@ -26,7 +26,6 @@ _IMAGE_OF_RESULT = "Image of the tool result "
 _IMAGES_FOLLOW = "(its images follow)"
 _DATA_URL = "data:{};base64,{}"
 _FILE_NAME = "document.pdf"
-_SYSTEM_ROLES = frozenset({"system", "developer"})
 _TEXT = msgspec.json.Decoder(str)
 
 _ChatMessage = dict[str, JsonValue]
@@ -46,6 +45,7 @@ class History:
         self.dropped: set[str] = set()
         self.unsaid: str | None = None
         self._keeps_billing_header = keeps_billing_header
+        self._calls_end: int | None = None  # after the last turn's calls, while none are answered
 
     def add_system(self, system: str | list[Block]) -> None:
         """The prompt before all messages; a block of text each, or one text."""
@@ -89,6 +89,7 @@ class History:
         if calls:
             message["tool_calls"] = calls
         self.messages.append(message)
+        self._calls_end = len(self.messages) if calls else None
 
     def _add_user(self, blocks: Iterable[Block], where: str) -> None:
         """Results first, right after their calls, with their images before what the user says."""
@@ -106,11 +107,8 @@ class History:
 
     def _place_results(self, results: Sequence[_ChatMessage]) -> None:
         """Nothing may stand between calls and their results, also no system message."""
-        at = len(self.messages)
-        while at and self.messages[at - 1]["role"] in _SYSTEM_ROLES:
-            at -= 1
-        if not at or "tool_calls" not in self.messages[at - 1]:
-            at = len(self.messages)
+        at = len(self.messages) if self._calls_end is None else self._calls_end
+        self._calls_end = None
         self.messages[at:at] = results
 
     def _result(self, block: Block, where: str, images: _Parts) -> _ChatMessage:

@@ -19,7 +19,14 @@ from anvil_trio.dialects.ir import StreamTranslator
 from anvil_trio.errors import Code, Problem, UpstreamFailed, problem
 from anvil_trio.exchange.call import Call
 from anvil_trio.exchange.caller import Caller, Header
-from anvil_trio.exchange.closing import Closing, broken, not_admitted, rejected, unheard
+from anvil_trio.exchange.closing import (
+    Closing,
+    broken,
+    not_admitted,
+    rejected,
+    turned_away,
+    unheard,
+)
 from anvil_trio.exchange.delivery import deliver
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
@@ -105,7 +112,7 @@ class _Exchange:
         """The front door and the body. Gates reserve nothing of a tier."""
         permit = await self._house.admission.enter(self._call.client_id)
         if isinstance(permit, Refused):
-            return Closing(Outcome.SERVER_BUSY, problem(Code.SERVER_BUSY))
+            return turned_away(permit)
         with permit:
             body = await self._caller.read_body(
                 self._server.max_body_bytes,

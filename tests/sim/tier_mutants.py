@@ -1,5 +1,6 @@
 """Bugs on purpose in tier, front door and what they stand on. Each was once somebody's idea."""
 
+from tests.sim.budget_mutants import BUDGET
 from tests.support.mutants import Mutant, Suite
 
 __all__ = ["TIER"]
@@ -394,5 +395,6 @@ TIER = Suite(
         *RECONFIGURE,
         *LIFE,
         *PERMIT,
+        *BUDGET,
     ),
 )
