@@ -31,7 +31,7 @@ def text(said: str) -> dict[str, Any]:
 
 def test_a_messages_body_is_sent_as_it_came():
     """Every member, known or not, but the model."""
-    fields = {
+    fields: dict[str, Any] = {
         "system": [{**text("S"), "cache_control": {"type": "ephemeral"}}],
         "thinking": {"type": "enabled", "budget_tokens": 2000},
         "max_tokens": 4000,

@@ -14,6 +14,7 @@ def test_only_liveness_and_the_root_are_open():
 def test_each_route_says_who_may_use_it():
     """The whole table: `inference:use` reaches chat and discovery, nothing reaches the status."""
     assert {(route.method, route.path): route.scope for route in ROUTES.values()} == {
+        ("GET", "/"): None,
         ("GET", "/healthz"): None,
         ("POST", "/v1/chat/completions"): Scope.INFERENCE_USE,
         ("POST", "/v1/messages"): Scope.INFERENCE_USE,
@@ -22,6 +23,7 @@ def test_each_route_says_who_may_use_it():
         ("POST", "/v1/responses/input_tokens"): Scope.INFERENCE_USE,
         ("GET", "/v1/models"): Scope.INFERENCE_USE,
         ("GET", "/v1/models/capacity"): Scope.INFERENCE_USE,
+        ("GET", "/v1/models/{model}"): Scope.INFERENCE_USE,
         ("GET", "/v1/router/status"): Scope.OPERATOR,
     }
 
