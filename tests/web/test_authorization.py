@@ -13,7 +13,7 @@ from anvil_trio.web.chat import DIALECTS
 from anvil_trio.web.router import ROUTES
 from tests.support.asgi import BEARER, TOKEN, Side, request
 from tests.support.chunks import good_reply, good_stream
-from tests.support.small_house import SmallHouse, chat_body, config_of, open_small_house
+from tests.support.small_house import ALIAS, SmallHouse, chat_body, config_of, open_small_house
 
 CHAT = "/v1/chat/completions"
 INFERENCE = frozenset({
@@ -24,6 +24,7 @@ INFERENCE = frozenset({
     "/v1/responses/input_tokens",
     "/v1/models",
     "/v1/models/capacity",
+    "/v1/models/{model}",
 })
 KEYS = {"desktop": b"desktop-key-0123456789", "watcher": b"watcher-key-0123456789"}
 CLIENTS = (
