@@ -321,3 +321,20 @@ def test_counts(first, last, usage):
     """The prompt is all that was read; what was not counted, or makes no sense, is unknown."""
     _, decoder = decoded(started(**first) + said("x") + ended("end_turn", **last))
     assert decoder.usage == usage
+
+
+def test_only_the_first_stop_reason_counts():
+    """A second `message_delta` may bring counts, but ends nothing again."""
+    data = started() + said("x") + ended("max_tokens").replace(event("message_stop"), b"")
+    events, decoder = decoded(data + ended("end_turn", output_tokens=2))
+    assert [one.reason for one in of(Finished, events)] == [LENGTH]
+    assert decoder.finish_reason is LENGTH
+    assert decoder.usage.completion_tokens == 2
+
+
+def test_a_last_event_without_its_blank_line_is_heard():
+    """An engine that closes right after its stop reason has ended well."""
+    data = started() + said("x") + ended().replace(event("message_stop"), b"")
+    events, decoder = decoded(data.removesuffix(b"\n"))
+    assert [one.reason for one in of(Finished, events)] == [STOP]
+    assert decoder.failure is None

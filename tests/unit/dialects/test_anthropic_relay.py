@@ -275,3 +275,36 @@ def test_a_reply_without_counts_or_signature():
     assert (reply.usage, reply.finish_reason) == (Usage(), FinishReason.STOP)
     with pytest.raises(UpstreamFailed):
         MESSAGES.render_reply(b"{}", asked(), engine_tier())
+
+
+def test_a_clean_close_after_the_stop_reason_ends_the_stream():
+    """An engine that closes without `message_stop` has its caller given one, and only one."""
+    delta = ended(output_tokens=1).replace(event("message_stop"), b"")
+    translator = relay()
+    out = translator.feed(START + said("x") + delta)
+    assert b"message_stop" not in out
+    out += translator.close()
+    assert read_stream(out)["stop_reason"] == "end_turn"
+    assert translator.close() == b""
+    assert translator.failure is None
+
+
+def test_what_waits_is_handed_on_at_the_end():
+    """Text that waited for a call which a limit cut is not lost."""
+    data = (
+        begun(0, "tool_use", id="a", name="f", input={})
+        + more(0, "input_json", '{"x":')
+        + begun(1, "text", text="")
+        + more(1, "text", "late")
+    )
+    translator = relay()
+    assert b"late" not in translator.feed(START + data)
+    out = relayed(START + data + ended("max_tokens", output_tokens=1))
+    kinds = [
+        one["content_block"]["type"]
+        for one in events_in(out)
+        if one["type"] == "content_block_start"
+    ]
+    assert kinds == ["tool_use", "text"]
+    assert b"late" in out
+    assert out.count(b"event: content_block_stop") == 2

@@ -1,14 +1,16 @@
 """Requests of Chat and Responses callers, in the words of Messages engines."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from anvil_trio.config.model import Tier
 from anvil_trio.dialects.ir import OutputLimit, RenderedRequest
 from anvil_trio.dialects.openai_chat import CHAT
-from anvil_trio.errors import Code, Problem
+from anvil_trio.errors import Code, Problem, problem
 from tests.unit.dialects import responses
 from tests.unit.dialects.anthropic import engine_tier
 from tests.unit.dialects.chats import parsed
@@ -332,13 +334,35 @@ def test_the_operators_members_come_last():
     assert body["model"] == "LLM.primary"
 
 
-def test_a_body_that_is_too_deep_is_refused():
-    """Never an exception."""
-    deep: Any = {}
-    for _ in range(300):
-        deep = {"a": deep}
+def test_arguments_that_are_too_deep_are_refused():
+    """A call's input that cannot be read is named, and is never an exception."""
     call = {"id": "a", "function": {"name": "f", "arguments": "[" * 5000}}
-    assert refused(messages=[{"role": "assistant", "tool_calls": [call]}]).param is not None
+    what = refused(messages=[{"role": "assistant", "tool_calls": [call]}])
+    assert what.param == "messages[0].tool_calls[0].function.arguments"
+
+
+def test_a_request_that_is_too_deep_is_refused():
+    """What is nested too deeply to be read again gets a 400 and is never an exception."""
+    deep = msgspec.Raw(b'[{"role":"user","content":"hi","x":%b%b}]' % (b"[" * 5000, b"]" * 5000))
+    request = parsed()
+    request = replace(request, fields={**request.fields, "messages": deep})
+    what = CHAT.render_request(request, engine_tier())
+    assert isinstance(what, Problem)
+    assert (what.code, what.param) == (Code.INVALID_REQUEST, None)
+    assert "nested too deeply" in what.message
+
+
+def test_what_only_messages_can_say_is_refused_for_other_callers():
+    """A request marked as untranslatable gets the very problem that was found in it."""
+    found = problem(Code.INVALID_REQUEST, param="context_management")
+    request = replace(parsed(), untranslatable=found)
+    assert CHAT.render_request(request, engine_tier()) is found
+
+
+def test_a_document_that_is_no_pdf_is_refused_by_name():
+    """Messages takes no other file in base64, and none is left out silently."""
+    file = {"type": "file", "file": {"file_data": "data:text/csv;base64,QQ=="}}
+    assert refused(messages=[user([file])]).param == "messages[0].content[0]"
 
 
 def test_responses_callers():

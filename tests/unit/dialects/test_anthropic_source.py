@@ -141,3 +141,9 @@ def test_a_lowered_limit_lowers_the_thinking_budget(limit, want, dropped):
     assert adaptive["thinking"] == {"type": "adaptive"}
     plain, _ = own(engine_tier(max_output_tokens=9), max_tokens=50)
     assert "thinking" not in plain
+
+
+def test_stop_sequences_that_say_something_are_kept():
+    """They reach the engine as the caller sent them, and nothing is recorded as dropped."""
+    body, made = own(stop_sequences=["a", " "])
+    assert (body["stop_sequences"], made.dropped_fields) == (["a", " "], ())
