@@ -196,6 +196,11 @@ class Tier(TierSettings):
         return bool(self.replicas)
 
     @property
+    def is_capacity(self) -> bool:
+        """Whether the tier's members are ranked by how full they are."""
+        return self.is_replica and self.replica_strategy == "capacity"
+
+    @property
     def member_ids(self) -> tuple[MemberId, ...]:
         """All members in lexical order; one unnamed member for a direct tier."""
         if not self.replicas:

@@ -4,14 +4,13 @@ No redirect is followed, no proxy used and no environment read: the client given
 `upstream.client.open_probe_client`, which leaves all of that out and knows the member's address.
 """
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from dataclasses import dataclass, field
 
 import httpx
-import trio
 
-from anvil_trio.readiness.verdict import Answer, Finding, Silence, judge_health, judge_identity
+from anvil_trio.facts import Answer, Silence
+from anvil_trio.net.small_get import get_small
+from anvil_trio.readiness.verdict import Finding, judge_health, judge_identity
 
 __all__ = ["Plan", "probe"]
 
@@ -41,37 +40,6 @@ async def probe(client: httpx.AsyncClient, plan: Plan) -> Finding:
 
 
 async def _ask(client: httpx.AsyncClient, path: str, plan: Plan) -> Answer | Silence:
-    headers = {"authorization": f"Bearer {plan.key}"} if plan.key else {}
-    with trio.move_on_after(plan.timeout_s):
-        try:
-            response = await client.send(
-                client.build_request("GET", path, headers=headers), stream=True
-            )
-            return await _read(response, plan.max_bytes)
-        except httpx.TimeoutException:
-            return Silence.TIMED_OUT
-        except httpx.HTTPError:
-            return Silence.BROKEN
-    return Silence.TIMED_OUT
-
-
-async def _read(response: httpx.Response, max_bytes: int) -> Answer:
-    """The answer with at most `max_bytes` of body; what is longer is left unread."""
-    try:
-        return Answer(response.status_code, await _bounded(response.stream, max_bytes))
-    finally:
-        with trio.CancelScope(shield=True):  # closing an upstream stream never waits
-            await response.aclose()
-
-
-async def _bounded(stream: object, max_bytes: int) -> bytes | None:
-    assert isinstance(stream, httpx.AsyncByteStream)
-    parts = aiter(stream)
-    assert isinstance(parts, AsyncGenerator), "httpx wraps a body in a generator"
-    body = bytearray()
-    async with aclosing(parts):
-        async for part in parts:
-            body += part
-            if len(body) > max_bytes:
-                return None
-    return bytes(body)
+    return await get_small(
+        client, path, key=plan.key, timeout_s=plan.timeout_s, max_bytes=plan.max_bytes
+    )

@@ -6,19 +6,16 @@ No name that an engine gave is kept unless it is the expected one (R012).
 """
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from http import HTTPStatus
 
 import msgspec
 
-from anvil_trio.facts import Verdict
+from anvil_trio.facts import Answer, Silence, Verdict
 
 __all__ = [
     "NOT_CONFIGURED",
     "PENDING",
-    "Answer",
     "Finding",
-    "Silence",
     "Standing",
     "judge_health",
     "judge_identity",
@@ -31,21 +28,6 @@ PENDING = Verdict(is_ready=False, reason="probe_pending")
 
 NOT_CONFIGURED = Verdict(is_ready=True, reason="availability_not_configured")
 """A direct tier without a health path: nobody asks, so it always counts as ready."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One whole HTTP answer; `body` is None where there was more than a probe reads."""
-
-    status: int
-    body: bytes | None = None
-
-
-class Silence(StrEnum):
-    """Why there was no answer."""
-
-    BROKEN = "broken"  # refused, reset or no HTTP
-    TIMED_OUT = "timed_out"
 
 
 @dataclass(frozen=True, slots=True)
