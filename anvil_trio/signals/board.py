@@ -36,9 +36,7 @@ class Board:
         self, ceilings: Mapping[Key, int | None], ranked: Iterable[TierId], now: float
     ) -> None:
         self._entries = {key: _Entry(ceiling, due_at=now) for key, ceiling in ceilings.items()}
-        self._told: dict[TierId, Mapping[MemberId, Pressure]] = {
-            tier_id: self._pressures(tier_id, now) for tier_id in ranked
-        }
+        self._told: dict[TierId, Mapping[MemberId, Pressure] | None] = dict.fromkeys(ranked)
 
     def next_due(self) -> tuple[Key, float]:
         """Who is to be read next, and when at the earliest. One of them must not be in flight."""
@@ -67,7 +65,7 @@ class Board:
     def news(self, now: float) -> list[tuple[TierId, Mapping[MemberId, Pressure]]]:
         """What each ranked tier has to be told because it differs from what it was told last.
 
-        Each call counts as the telling. Before the first, a tier takes everything for unknown.
+        Each call counts as the telling; the first tells all of it, whatever was told before us.
         """
         news: list[tuple[TierId, Mapping[MemberId, Pressure]]] = []
         for tier_id, told in self._told.items():

@@ -72,6 +72,7 @@ class Sampler:
             for _ in range(min(_WORKERS, len(self._plans))):
                 nursery.start_soon(self._work)
             nursery.start_soon(self._watch_age)
+            self._announce()
             task_status.started()
             await trio.sleep_forever()
 

@@ -42,7 +42,7 @@ def test_the_earliest_due_is_next_and_never_while_it_is_read():
 def test_a_tier_is_told_what_changed_once():
     """News names the tiers whose pressures differ from what they were told."""
     told = board()
-    assert told.news(0.0) == []
+    assert told.news(0.0) == [(TIER, {"a": UNKNOWN, "b": UNKNOWN})]
     read(told, A, BUSY, 0.0)
     read(told, C, BUSY, 0.0)
     fresh = Pressure(Freshness.FRESH, 500_000)
