@@ -25,6 +25,7 @@ from anvil_trio.exchange.house import House
 from anvil_trio.facts import Verdict
 from anvil_trio.names import Alias, MemberId, OwnerId, TierId
 from anvil_trio.readiness.prober import Prober
+from anvil_trio.signals.sampler import Sampler
 from anvil_trio.tiers.actor import open_tier
 from anvil_trio.upstream.build import chat_url
 from anvil_trio.upstream.client import Upstream, open_probe_client
@@ -97,9 +98,9 @@ async def open_generation(
     secrets: Secrets,
     make_transport: MakeTransport = MemberTransport,
 ) -> AsyncIterator[Generation]:
-    """Routes, connections and probes of one configuration, closed when the block is left.
+    """Routes, connections, probes and readings of one configuration, until the block is left.
 
-    The house's actors are told readiness from here; they outlive this.
+    The house's actors are told readiness and load from here; they outlive this.
     """
     transports: Transports = {
         (TierId(tier.id), member_id): make_transport(
@@ -109,27 +110,36 @@ async def open_generation(
         for member_id in tier.member_ids
     }
     keys = {TierId(tier.id): secrets.get(tier.auth_env) or None for tier in config.tiers}
+    clients = {
+        (tier_id, member_id): open_probe_client(
+            transport, config.tier(tier_id).endpoint_of(member_id)
+        )
+        for (tier_id, member_id), transport in transports.items()
+    }
     prober = Prober(
         config,
-        {
-            (tier_id, member_id): open_probe_client(
-                transport, config.tier(tier_id).endpoint_of(member_id)
-            )
-            for (tier_id, member_id), transport in transports.items()
-        },
+        clients,
         keys,
         publish=lambda tier_id, readiness: house.tiers[tier_id].set_readiness(readiness),
         notify=lambda tier_id, member_id, verdict: _notify(house, tier_id, member_id, verdict),
     )
+    sampler = Sampler(
+        config,
+        clients,
+        keys,
+        publish=lambda tier_id, pressures: house.tiers[tier_id].set_signals(pressures),
+    )
     try:
         async with trio.open_nursery() as nursery:
             await nursery.start(prober.run)
+            await nursery.start(sampler.run)
             yield Generation(
                 config=config,
                 routes=MappingProxyType(_routes(house, config, transports, keys)),
                 limits=_limits(config),
                 verdict_of=prober.verdict,
                 public_sha256=public_sha256(config),
+                signal_of=sampler.signal,
             )
             nursery.cancel_scope.cancel()
     finally:

@@ -40,8 +40,6 @@ PENDING_IN_TIER = (
     "dialect",
     "metadata_source",
     "context_admission",
-    "replica_strategy",
-    "replica_affinity",
 )
 
 

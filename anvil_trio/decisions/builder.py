@@ -10,6 +10,11 @@ from anvil_trio.decisions.record import (
     Attempt,
     DecisionRecord,
 )
+from anvil_trio.decisions.scheduler import (
+    NO_ELIGIBLE_MEMBER,
+    SchedulerEvidence,
+    evidence_of,
+)
 from anvil_trio.decisions.words import (
     AttemptOutcome,
     AttemptReason,
@@ -20,6 +25,7 @@ from anvil_trio.decisions.words import (
     WorkloadOutcome,
 )
 from anvil_trio.dialects.ir import FinishReason, OutputLimit, Usage
+from anvil_trio.facts import Schedule
 from anvil_trio.names import (
     Alias,
     ClientId,
@@ -83,6 +89,7 @@ class RecordBuilder:
     _route: str = field(default=UNPARSED_ROUTE, init=False)
     _tier: Tier | None = field(default=None, init=False)
     _member_id: MemberId | None = field(default=None, init=False)
+    _schedule: Schedule | None = field(default=None, init=False)
     _is_finished: bool = field(default=False, init=False)
 
     def routed(self, alias: Alias, tier: Tier) -> None:
@@ -94,9 +101,10 @@ class RecordBuilder:
         """The caller's model is not configured; its text is not kept."""
         self._route = UNKNOWN_MODEL_ROUTE
 
-    def selected(self, member_id: MemberId, now: float) -> None:
+    def selected(self, member_id: MemberId, now: float, schedule: Schedule | None = None) -> None:
         """The tier has reserved this member: from here on there is exactly one attempt (R009)."""
         self._member_id = member_id
+        self._schedule = schedule
         self.answered_at = now
 
     def finish(self, ending: Ending, *, now: float, unix_ts: float) -> DecisionRecord:
@@ -123,6 +131,8 @@ class RecordBuilder:
             served_tier=attempt.tier_id if attempt is not None and attempt.succeeded else None,
             replica_member_id=member_id,
             replica_selection=selection,
+            replica_scheduler=self._evidence(),
+            affinity_hit=None if self._schedule is None else self._schedule.is_affinity_hit,
             request_id=_safe_token(self.caller.request_id),
             session_id=_safe_token(self.caller.session_id),
             workbench_run_id=_safe_token(self.caller.workbench_run_id),
@@ -195,6 +205,12 @@ class RecordBuilder:
         if ending.workload_outcome is WorkloadOutcome.REJECTED:
             return None, Selection.REQUEST_REJECTED
         return None, None
+
+    def _evidence(self) -> SchedulerEvidence | None:
+        """What a capacity tier ranked by; nothing for a tier that was not asked."""
+        if self._tier is None or not self._tier.is_capacity or self.asked_at is None:
+            return None
+        return NO_ELIGIBLE_MEMBER if self._member_id is None else evidence_of(self._schedule)
 
     def _first_content_ms(self) -> int | None:
         """From the request's start, as its caller felt it."""

@@ -13,6 +13,7 @@ from anvil_trio.names import Alias, MemberId, normalise_alias
 from anvil_trio.tiers.actor import TierHandle
 from anvil_trio.upstream.client import Upstream
 from anvil_trio.views.readiness import VerdictOf
+from anvil_trio.views.signals import SignalOf, unwatched
 
 __all__ = ["Generation", "Route"]
 
@@ -36,6 +37,7 @@ class Generation:
     limits: Limits
     verdict_of: VerdictOf
     public_sha256: str  # of the secret-free, URL-free projection that may be shown
+    signal_of: SignalOf = unwatched
 
     def resolve(self, model: str) -> Route | None:
         """R001: the one route of a caller's model name, or None."""

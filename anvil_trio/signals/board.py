@@ -48,9 +48,7 @@ class Board:
         """A reading begins; until it has settled this engine is nobody's turn."""
         self._entries[key].is_in_flight = True
 
-    def settle(
-        self, key: Key, found: Observation | Fault, *, began_at: float, now: float
-    ) -> None:
+    def settle(self, key: Key, found: Observation | Fault, *, began_at: float, now: float) -> None:
         """A reading has ended: at least a second of peace for the engine, more after faults."""
         entry = self._entries[key]
         entry.standing = settle(entry.standing, found, began_at)

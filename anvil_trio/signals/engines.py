@@ -180,12 +180,10 @@ def observe(engine: Engine, text: bytes, model: str | None) -> Observation | Fau
         states[field] = SignalState.INVALID if number is None else SignalState.VALID
         if number is not None:
             numbers[field] = number
-    return _observation(engine, numbers, states)
+    return _observation(numbers, states)
 
 
-def _observation(
-    engine: Engine, numbers: Mapping[str, float], states: Mapping[str, SignalState]
-) -> Observation:
+def _observation(numbers: Mapping[str, float], states: Mapping[str, SignalState]) -> Observation:
     def whole(field: str) -> int | None:
         return int(numbers[field]) if field in numbers else None
 

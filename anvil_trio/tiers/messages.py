@@ -69,8 +69,8 @@ class Drain:
 class Reconfigure:
     """From now on these are the members and the ceilings; None means no ceiling.
 
-    Cursor, intent and live leases stay and count; so does the strategy, where none is named. A member that is left out takes no new lease
-    and disappears with its last one.
+    Cursor, intent and live leases stay and count, and so does the strategy where none is named.
+    A member that is left out takes no new lease and disappears with its last one.
     """
 
     members: Mapping[MemberId, int | None]

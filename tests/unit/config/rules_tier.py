@@ -304,6 +304,12 @@ SOURCES = [
         tier(replica_strategy='"round_robin"'),
         f"{TIER}.replica_strategy: is allowed only with replicas",
     ),
+    Rule(
+        "replica_affinity is allowed only with replicas",
+        tier(),
+        tier(replica_affinity='"session"'),
+        f"{TIER}.replica_affinity: is allowed only with replicas",
+    ),
 ]
 
 QUIRKS = [

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from anvil_trio.facts import Verdict
-from anvil_trio.facts import Answer, Silence
+from anvil_trio.facts import Answer, Silence, Verdict
 from anvil_trio.readiness.verdict import (
     PENDING,
     Finding,

@@ -175,7 +175,7 @@ def test_older_names_are_known_too(engine, text, field):
     ],
 )
 def test_a_wanted_line_that_cannot_be_read_spoils_the_reading(text):
-    """Half of an engine's numbers are never taken for all, and neither text nor time is unbounded."""
+    """Half of an engine's numbers are never taken for all, and no text is unbounded."""
     assert observe(VLLM, text, MODEL) is Fault.MALFORMED
 
 
