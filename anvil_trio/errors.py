@@ -120,7 +120,12 @@ _TABLE: dict[Code, tuple[int, str, str, int | None]] = {
     Code.SERVER_BUSY: (503, "service_unavailable", "The router is at its limit of requests.", 1),
     Code.SHUTTING_DOWN: (503, "service_unavailable", "The router is shutting down.", 1),
     Code.TIER_FAILED: (503, "service_unavailable", "The model is not available now.", 1),
-    Code.STARTUP_TIMEOUT: (504, "timeout_error", "The model did not begin to answer in time.", None),
+    Code.STARTUP_TIMEOUT: (
+        504,
+        "timeout_error",
+        "The model did not begin to answer in time.",
+        None,
+    ),
     Code.IDLE_TIMEOUT: (504, "timeout_error", "The model stopped answering.", None),
     Code.REQUEST_TIMEOUT: (504, "timeout_error", "The request took too long.", None),
     Code.CONNECT_TIMEOUT: (504, "timeout_error", "The model could not be reached in time.", None),
@@ -133,7 +138,12 @@ _TABLE: dict[Code, tuple[int, str, str, int | None]] = {
     ),
     Code.UPSTREAM_RATE_LIMITED: (429, "rate_limit_error", "The model takes no more requests.", 1),
     Code.UPSTREAM_OVERLOADED: (503, "service_unavailable", "The model is overloaded.", 1),
-    Code.INTERNAL_ERROR: (500, "api_error", "The router failed; this request was not answered.", None),
+    Code.INTERNAL_ERROR: (
+        500,
+        "api_error",
+        "The router failed; this request was not answered.",
+        None,
+    ),
 }
 
 
@@ -176,7 +186,7 @@ def status_problem(status: int, retry_after_s: int | None = None) -> Problem:
     """What an upstream's HTTP status, or the code of its error object, means for the caller.
 
     A refusal of the request keeps its status, a busy engine is passed on with `Retry-After`, and
-    everything else is the router's 502: above all 401 and 403, which are not about the caller's key.
+    all else is the router's 502: above all 401 and 403, which are not about the caller's key.
     """
     if status in _KEPT_STATUSES:
         return problem(Code.UPSTREAM_REFUSED, status=status)

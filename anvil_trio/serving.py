@@ -4,8 +4,6 @@ import os
 import ssl
 from collections.abc import Callable, Mapping
 
-import trio
-
 from anvil_trio.assembly import open_app
 from anvil_trio.config.load import check_tls_files, expand_path, resolve_secrets
 from anvil_trio.config.model import RouterConfig, ServerSettings
@@ -45,10 +43,8 @@ async def run_router(
             on_stopping=lambda: _drain(app.house),
             on_deadline=app.house.exchanges.shut_down,
         )
-        async with trio.open_nursery() as nursery:
-            await nursery.start(run_until_signalled, server)
-            address = listener.getsockname()
-            on_ready(address[0], address[1])
+        address = listener.getsockname()
+        await run_until_signalled(server, lambda: on_ready(address[0], address[1]))
 
 
 def _drain(house: House) -> None:

@@ -1,7 +1,7 @@
-"""`python -m benchmarks NAME [OPTIONS]`: run one benchmark."""
+"""`python -m benchmarks NAME [OPTIONS]`: run one benchmark, as `python -m benchmarks.NAME` does."""
 
 import argparse
-import importlib
+import runpy
 import sys
 
 BENCHMARKS = {
@@ -10,21 +10,20 @@ BENCHMARKS = {
 }
 
 
-def main() -> int:
-    """Run the benchmark that is named; its own options follow its name."""
+def main() -> None:
+    """Run the benchmark that is named; the options after its name are its own."""
     lines = [f"  {name:10} {what}" for name, what in BENCHMARKS.items()]
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         epilog="\n".join(["benchmarks:", *lines]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        add_help=True,
     )
     parser.add_argument("name", choices=BENCHMARKS, metavar="NAME", help="one of those below")
     parser.add_argument("options", nargs=argparse.REMAINDER, help="see NAME --help")
     given = parser.parse_args()
-    status: int = importlib.import_module(f"benchmarks.{given.name}").main(given.options)
-    return status
+    sys.argv = [f"python -m benchmarks {given.name}", *given.options]
+    runpy.run_module(f"benchmarks.{given.name}", run_name="__main__")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

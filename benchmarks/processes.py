@@ -4,6 +4,7 @@ import os
 import select
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +20,8 @@ _READY = "listening on "
 class Child:
     """`anvil-serving ARGUMENTS` as a child; entered once it listens, ended when the block is left.
 
-    `url` is what it printed after `listening on`.
+    `url` is what it printed after `listening on`. Its event lines are kept, and shown only if it
+    does not come to listen.
     """
 
     def __init__(self, arguments: Sequence[str], env: Mapping[str, str] | None = None) -> None:
@@ -28,7 +30,10 @@ class Child:
         self.url = ""
 
     def __enter__(self) -> Self:
-        self._process = subprocess.Popen(self._command, env=self._env, stdout=subprocess.PIPE)
+        self._stderr = tempfile.TemporaryFile()
+        self._process = subprocess.Popen(
+            self._command, env=self._env, stdout=subprocess.PIPE, stderr=self._stderr
+        )
         try:
             self.url = self._announced()
         except BaseException:
@@ -56,7 +61,9 @@ class Child:
             raise TimeoutError("a server said nothing within its time to start")
         line = stdout.readline().decode().strip()
         if not line.startswith(_READY):
-            raise RuntimeError("a server ended before it listened")
+            self._process.wait(_STOP_S)
+            self._stderr.seek(0)
+            raise RuntimeError(f"a server did not listen: {self._stderr.read().decode()}")
         return line.removeprefix(_READY)
 
     def _end(self) -> None:
@@ -68,6 +75,7 @@ class Child:
             self._process.wait()
         if self._process.stdout is not None:
             self._process.stdout.close()
+        self._stderr.close()
 
 
 def cpu_seconds(pid: int) -> float:

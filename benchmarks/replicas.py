@@ -9,6 +9,7 @@ machines are noisy; what is shown is the median.
 
 import argparse
 import statistics
+import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -63,9 +64,9 @@ class Phase:
     router_cpu_us: float | None
 
 
-def main(arguments: Sequence[str]) -> int:
+def main() -> int:
     """Run the benchmark, print its table, write its figures; 1 if any request failed."""
-    options = _parser().parse_args(arguments)
+    options = _parser().parse_args()
     plan = Plan(
         options.slots, options.tokens_per_second, options.tokens, options.waves, options.rounds
     )
@@ -144,3 +145,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, default=3, help="how often each phase is measured")
     parser.add_argument("--json", type=Path, default=Path("build/benchmarks/replicas.json"))
     return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

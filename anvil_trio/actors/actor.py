@@ -107,8 +107,14 @@ class Actor(Generic[Message, Reply]):
 
     def _act(self, message: Message | Common) -> None:
         for ticket, reply in self.machine.handle(message):
-            self._endpoints[ticket.owner].deliver(ticket, reply)
-        if type(message) is OwnerGone:
-            endpoint = self._endpoints.pop(message.owner, None)
+            endpoint = self._endpoints.get(ticket.owner)
+            # A fenced machine does not know who has gone, and answers them too.
             if endpoint is not None:
-                endpoint.stop()
+                endpoint.deliver(ticket, reply)
+        if type(message) is OwnerGone:
+            self._disconnect(message.owner)
+
+    def _disconnect(self, owner: OwnerId) -> None:
+        endpoint = self._endpoints.pop(owner, None)
+        if endpoint is not None:
+            endpoint.stop()

@@ -4,6 +4,7 @@ import errno
 import os
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 from socket import gaierror
 from typing import TypeVar
 
@@ -39,7 +40,7 @@ def run(work: Callable[[], Awaitable[None]], *, on_interrupt: Exit = Exit.INTERR
         for fault in _leaves(refused):
             tell_problems(fault)
         status = Exit.USAGE
-    except* BrokenPipeError:
+    except* (BrokenPipeError, SystemExit):  # rich ends with the latter where it meets the former
         _silence_stdout()
         status = Exit.EXECUTION
     except* OSError as failed:
@@ -76,4 +77,5 @@ def _why_not_listening(error: OSError) -> str:
 
 def _silence_stdout() -> None:
     """What is still buffered must not fail again when the interpreter ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())

@@ -43,8 +43,9 @@ def _leaves(info: dict[str, object], words: tuple[str, ...]) -> Iterator[Command
         yield from _leaves(inner, (*words, name))
     if not commands:
         params = cast("list[dict[str, object]]", info["params"])
-        options = tuple(_option(each) for each in params if each["name"] != "help")
-        yield CommandSpec(words, str(info["help"]), options)
+        options = tuple(_option(each) for each in params)
+        shown = tuple(option for option in options if option.name != "--help")
+        yield CommandSpec(words, str(info["help"]), shown)
 
 
 def _option(info: dict[str, object]) -> OptionSpec:

@@ -54,15 +54,15 @@ class _Lines:
         self._console = console
 
     def asked(self, turn: Turn) -> None:
-        if turn.is_stream:
-            self._write(f"{turn.number}  stream: ")
+        pass
 
-    def heard(self, _turn: Turn, piece: str) -> None:
-        self._write(_printable(piece))
+    def heard(self, turn: Turn, piece: str) -> None:
+        start = f"{turn.number}  stream: " if turn.text == piece else ""
+        self._write(f"{start}{_printable(piece)}")
 
     def answered(self, turn: Turn) -> None:
         text = "" if turn.is_stream else f"  {_printable(turn.text)}"
-        start = "\n" if turn.is_stream else ""
+        start = "\n" if turn.is_stream and turn.text else ""
         self._write(f"{start}{turn.number}  {_who(turn)}  {turn.elapsed_s:.2f} s{text}\n")
 
     def _write(self, text: str) -> None:
@@ -97,8 +97,14 @@ def _table(turns: Sequence[Turn]) -> Table:
         kind = "stream" if turn.is_stream else "plain"
         seconds = f"{turn.elapsed_s:.2f}" if turn.is_over else ""
         member = _who(turn) if turn.is_over else "..."
-        table.add_row(str(turn.number), kind, member, seconds, Text(_printable(turn.text)))
+        table.add_row(str(turn.number), kind, member, seconds, _reply(turn))
     return table
+
+
+def _reply(turn: Turn) -> Text:
+    """A streamed reply in full, any other in one line, so that the table fits a small terminal."""
+    text = _printable(turn.text)
+    return Text(text) if turn.is_stream else Text(text, no_wrap=True, overflow="ellipsis")
 
 
 def _who(turn: Turn) -> str:

@@ -67,7 +67,12 @@ class Frozen(BaseModel):
     """A closed, strict, immutable table that never shows its values in an error."""
 
     model_config = ConfigDict(
-        strict=True, frozen=True, extra="forbid", hide_input_in_errors=True, allow_inf_nan=False
+        strict=True,
+        frozen=True,
+        extra="forbid",
+        hide_input_in_errors=True,
+        allow_inf_nan=False,
+        protected_namespaces=(),  # `model_identity` and its like are the file's names
     )
 
 
@@ -233,7 +238,7 @@ class Tier(TierSettings):
 class RouterSettings(Frozen):
     """The scalars of `[router]`."""
 
-    exhaustion_status: Annotated[int, whole(100, 599)] = 503
+    exhaustion_status: Annotated[int, whole(400, 599)] = 503
     relay_timeout: Period = 20.0
     availability_probe_interval: Period = 5.0
     availability_probe_timeout: Period = 1.0

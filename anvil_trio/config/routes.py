@@ -56,7 +56,9 @@ def find_route_problems(routes: Sequence[Route], tiers: Sequence[Table]) -> Iter
     ids = [tier.get("id") for tier in tiers]
     for route in routes:
         if not normalise_alias(route.spelling):
-            yield ConfigProblem(route.path, ProblemCode.INVALID, "must be an alias that is not blank")
+            yield ConfigProblem(
+                route.path, ProblemCode.INVALID, "must be an alias that is not blank"
+            )
         if not isinstance(route.target, str):
             yield ConfigProblem(route.path, ProblemCode.INVALID, "must be the id of a tier")
         elif route.target not in ids and None not in ids:  # None: a tier whose id is wrong

@@ -79,7 +79,7 @@ def read_table(
         raw=raw,
         invalid=frozenset(str(detail["loc"][0]) for detail in found),
         defaults={
-            name: info.get_default(call_default_factory=True, validated_data={})
+            name: info.get_default(call_default_factory=True)
             for name, info in fields.items()
             if not info.is_required()
         },
@@ -104,14 +104,9 @@ class Rows:
         return iter(self.tables)
 
 
-def read_rows(
-    model: type[BaseModel], raw: object, path: str, *, elsewhere: Collection[str] = ()
-) -> Rows:
+def read_rows(model: type[BaseModel], raw: object, path: str) -> Rows:
     """Check each row of `raw` by itself, under `path[0]`, `path[1]`, ..."""
     if not isinstance(raw, list):
         return Rows((), (ConfigProblem(path, ProblemCode.INVALID, "must be an array of tables"),))
-    tables = tuple(
-        read_table(model, row, f"{path}[{index}]", elsewhere=elsewhere)
-        for index, row in enumerate(raw)
-    )
+    tables = tuple(read_table(model, row, f"{path}[{index}]") for index, row in enumerate(raw))
     return Rows(tables, tuple(problem for table in tables for problem in table.problems))

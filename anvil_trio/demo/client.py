@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import httpx
 import msgspec
 
-__all__ = ["Answer", "RouterClient"]
+__all__ = ["Answer", "RouterClient", "RouterGone"]
 
 _CHAT = "/v1/chat/completions"
 
@@ -63,10 +63,14 @@ class Answer:
     problem: str | None = None
 
 
+class RouterGone(Exception):  # noqa: N818 - named by what happened, as trio does
+    """The router takes no more connections: it is being stopped."""
+
+
 class RouterClient:
     """Asks for `alias` at the router that `http` knows: base URL, token, no environment.
 
-    Never raises for what the router or a connection does: the answer says so.
+    What becomes of a request is in its answer; the one thing that is raised is RouterGone.
     """
 
     def __init__(self, http: httpx.AsyncClient, alias: str) -> None:
@@ -80,6 +84,8 @@ class RouterClient:
                 response = await self._http.post(_CHAT, content=self._body(prompt, is_stream=False))
                 return _answer(response)
             return await self._listen(prompt, on_piece)
+        except httpx.ConnectError:
+            raise RouterGone from None
         except (httpx.TransportError, msgspec.MsgspecError):
             return Answer(None, problem="connection")
 
@@ -88,6 +94,8 @@ class RouterClient:
         try:
             response = await self._http.get("/v1/models")
             models = msgspec.json.decode(response.content, type=_Models)
+        except httpx.ConnectError:
+            raise RouterGone from None
         except (httpx.TransportError, msgspec.MsgspecError):
             return 0
         members = [member for model in models.data for member in model.members]

@@ -48,7 +48,7 @@ class CallPiece(msgspec.Struct, gc=False):
     """One tool call, or one piece of it."""
 
     index: int | None = None
-    id: str | None = None
+    id: str | int | None = None
     function: CalledFunction | None = None
 
     @property

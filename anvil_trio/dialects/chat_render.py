@@ -30,7 +30,7 @@ from anvil_trio.errors import Code, Problem, problem
 
 __all__ = ["render_request"]
 
-Fields = dict[str, msgspec.Raw]
+_Fields = dict[str, msgspec.Raw]
 
 _TRUE, _FALSE = msgspec.Raw(b"true"), msgspec.Raw(b"false")
 _EMPTY_STRING = msgspec.Raw(b'""')
@@ -47,6 +47,7 @@ _LIMIT_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType({
 })
 _LIMIT = msgspec.json.Decoder(int | None)
 _FORCED_WITHOUT_TOOLS = "`tool_choice` asks for a call, but there are no `tools`."
+_TOO_DEEP = "The body is nested too deeply."
 _PREFILL_REFUSED = "This model does not continue a last message of the assistant."
 
 
@@ -54,8 +55,15 @@ def render_request(request: ChatRequest, tier: Tier) -> RenderedRequest | Proble
     """The body for the tier's engines, or a 400 where this tier cannot take the request.
 
     Order of precedence: the request, `extra_body_defaults` where it is silent, the tier's rules,
-    `extra_body` over everything.
+    `extra_body` over everything. Never raises.
     """
+    try:
+        return _render(request, tier)
+    except RecursionError:  # the checks ran with more room on the stack than there is here
+        return problem(Code.INVALID_REQUEST, message=_TOO_DEEP)
+
+
+def _render(request: ChatRequest, tier: Tier) -> RenderedRequest | Problem:
     if request.is_prefill and tier.compat.prefill == "refuse":
         return problem(Code.INVALID_REQUEST, message=_PREFILL_REFUSED, param="messages")
     fields = dict(request.fields)
@@ -75,7 +83,7 @@ def render_request(request: ChatRequest, tier: Tier) -> RenderedRequest | Proble
     return RenderedRequest(body=encode(fields), output_limit=limit, dropped_fields=tuple(dropped))
 
 
-def _fill(fields: Fields, defaults: Mapping[str, JsonValue]) -> None:
+def _fill(fields: _Fields, defaults: Mapping[str, JsonValue]) -> None:
     """Set what the caller left out; a limit only if they set neither of its two names."""
     is_limited = any(is_given(fields.get(name, ABSENT)) for name in LIMIT_FIELDS)
     for name, value in defaults.items():
@@ -83,7 +91,7 @@ def _fill(fields: Fields, defaults: Mapping[str, JsonValue]) -> None:
             fields[name] = raw_of(value)
 
 
-def _drop_empty_stops(fields: Fields) -> list[str]:
+def _drop_empty_stops(fields: _Fields) -> list[str]:
     """Take out stop strings that would stop at once; the names of what went altogether."""
     stop = fields.get("stop", ABSENT)
     stops = [stop] if is_string(stop) else items_of(stop) if is_list(stop) else []
@@ -97,7 +105,7 @@ def _drop_empty_stops(fields: Fields) -> list[str]:
     return ["stop"]
 
 
-def _drop_idle_tools(fields: Fields) -> list[str]:
+def _drop_idle_tools(fields: _Fields) -> list[str]:
     """Take out `tools` that hold none, and a `tool_choice` that then forces nothing."""
     dropped = []
     tools = fields.get("tools", NULL)
@@ -111,7 +119,7 @@ def _drop_idle_tools(fields: Fields) -> list[str]:
     return dropped
 
 
-def _limit_output(fields: Fields, request: ChatRequest, tier: Tier) -> OutputLimit:
+def _limit_output(fields: _Fields, request: ChatRequest, tier: Tier) -> OutputLimit:
     """Set the output limit under the names that the engine reads, never above the tier's."""
     requested = request.output_limit
     known = [requested, tier.max_output_tokens]
@@ -136,7 +144,7 @@ def _count(raw: msgspec.Raw) -> int | None:
         return None
 
 
-def _ask_for_usage(fields: Fields, request: ChatRequest, tier: Tier) -> None:
+def _ask_for_usage(fields: _Fields, request: ChatRequest, tier: Tier) -> None:
     """Ask for the engine's counts, also for a caller that did not; the operator may decide."""
     sent = request.fields.get("stream_options", ABSENT)
     if is_given(sent):

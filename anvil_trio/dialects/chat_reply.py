@@ -29,6 +29,7 @@ from anvil_trio.errors import Code, UpstreamFailed, problem
 __all__ = ["chunks_of", "render_reply"]
 
 _CHUNK_KIND = msgspec.Raw(b'"chat.completion.chunk"')
+_BROKEN = (msgspec.DecodeError, RecursionError)
 _NULL = msgspec.Raw(b"null")
 
 
@@ -37,21 +38,10 @@ def render_reply(body: bytes, model: str) -> RenderedReply:
 
     Raises UpstreamFailed if it is not a reply: malformed, without choices, or an error object.
     """
-    reply = _read(body)
-    edits = {}
-    messages = [choice.message or Delta() for choice in reply.choices or ()]
-    for place, message in enumerate(messages):
-        edit = _edit_of(message)
-        if edit.reasoning or edit.calls:
-            edits[place] = edit
-    data = edit_choices(body, "message", edits) if edits else body
-    reasons = [choice.finish_reason for choice in reply.choices or () if choice.finish_reason]
-    return RenderedReply(
-        body=with_model(data, reply.model, encode(model)),
-        finish_reason=finish_reason_of(reasons[-1]) if reasons else None,
-        usage=usage_of(reply.usage) if is_given(reply.usage) else Usage(),
-        has_content=any(message.says_something for message in messages),
-    )
+    try:
+        return _rendered(body, encode(model))
+    except _BROKEN:
+        raise UpstreamFailed(problem(Code.UPSTREAM_ERROR)) from None
 
 
 def chunks_of(body: bytes) -> list[bytes]:
@@ -60,6 +50,30 @@ def chunks_of(body: bytes) -> list[bytes]:
     Each choice is one chunk with all it says and one with its finish reason; the counts, if there
     are any, come last. Raises as `render_reply`.
     """
+    try:
+        return _cut(body)
+    except _BROKEN:
+        raise UpstreamFailed(problem(Code.UPSTREAM_ERROR)) from None
+
+
+def _rendered(body: bytes, model: bytes) -> RenderedReply:
+    reply, messages = _read(body)
+    edits = {}
+    for place, message in enumerate(messages):
+        edit = _edit_of(message)
+        if edit.reasoning or edit.calls:
+            edits[place] = edit
+    data = edit_choices(body, "message", edits) if edits else body
+    reasons = [choice.finish_reason for choice in reply.choices or () if choice.finish_reason]
+    return RenderedReply(
+        body=with_model(data, reply.model, model),
+        finish_reason=finish_reason_of(reasons[-1]) if reasons else None,
+        usage=usage_of(reply.usage) if is_given(reply.usage) else Usage(),
+        has_content=any(message.says_something for message in messages),
+    )
+
+
+def _cut(body: bytes) -> list[bytes]:
     _read(body)
     members = members_of(body)
     usage = members.pop("usage", _NULL)
@@ -78,16 +92,16 @@ def chunks_of(body: bytes) -> list[bytes]:
     return chunks
 
 
-def _read(body: bytes) -> Chunk:
-    try:
-        reply = CHUNK.decode(body) if is_utf8(body) else Chunk()
-    except (msgspec.DecodeError, RecursionError):
-        reply = Chunk()
+def _read(body: bytes) -> tuple[Chunk, list[Delta]]:
+    """The reply and the message of each of its choices. Raises if it is no reply."""
+    reply = CHUNK.decode(body)
     if reply.is_error:
         raise UpstreamFailed(error_problem(body))
-    if not reply.choices or any(choice.message is None for choice in reply.choices):
+    choices = reply.choices or []
+    messages = [choice.message for choice in choices if choice.message is not None]
+    if not messages or len(messages) < len(choices) or not is_utf8(body):
         raise UpstreamFailed(problem(Code.UPSTREAM_ERROR))
-    return reply
+    return reply, messages
 
 
 def _edit_of(message: Delta) -> DeltaEdit:

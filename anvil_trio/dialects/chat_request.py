@@ -25,6 +25,9 @@ LIMIT_FIELDS = ("max_tokens", "max_completion_tokens")
 """Both names of the output limit; where a caller sends both the smaller applies."""
 
 
+_GREATEST = 2**63 - 1  # no engine counts further
+
+
 class _Object(msgspec.Struct, gc=False):
     """Any JSON object."""
 
@@ -58,7 +61,8 @@ def _number(name: str) -> _Check:
 
 
 def _positive(name: str) -> _Check:
-    return _Check(Annotated[int, msgspec.Meta(ge=1)], f"`{name}` must be a positive integer.")
+    kind = Annotated[int, msgspec.Meta(ge=1, le=_GREATEST)]
+    return _Check(kind, f"`{name}` must be a positive integer.")
 
 
 def _objects(name: str) -> _Check:

@@ -134,12 +134,15 @@ class ChatStream:
             if event.data == DONE:
                 self._take_done(out)
             else:
-                self._take(event, out)
+                try:
+                    self._take(event, out)
+                except (msgspec.DecodeError, RecursionError):
+                    self._fail(problem(Code.UPSTREAM_ERROR))
             if self._is_over:
                 break
 
     def _take(self, event: SseEvent, out: list[bytes]) -> None:
-        """One event: learn from it, change what must change, hand it on."""
+        """One event: learn from it, change what must change, hand it on. Raises if malformed."""
         chunk = self._decoded(event)
         if chunk is None:
             return
@@ -159,13 +162,10 @@ class ChatStream:
             out += (b"data: ", with_model(data, chunk.model, self._model), b"\n\n")
 
     def _decoded(self, event: SseEvent) -> Chunk | None:
-        """The chunk in an event; None, with `failure` set, if it is none."""
+        """The chunk in an event; None, with `failure` set, if it is an error."""
         data = event.data
-        try:
-            chunk = CHUNK.decode(data) if data.isascii() or is_utf8(data) else None
-        except (msgspec.DecodeError, RecursionError):
-            chunk = None
-        if chunk is None:
+        chunk = CHUNK.decode(data)
+        if not is_utf8(data):  # the decoder looks only at what it decodes
             self._fail(problem(Code.UPSTREAM_ERROR))
             return None
         if chunk.is_error or event.event == "error":

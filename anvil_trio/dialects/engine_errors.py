@@ -18,7 +18,6 @@ _OVERFLOW_WORDS = (
     "available context size",
 )
 _OVERFLOW_STATUSES = frozenset({400, 413, 422})
-_NO_STATUS = 502  # an error object that names none
 _FIRST_ERROR_STATUS, _LAST_ERROR_STATUS = 400, 599
 
 
@@ -45,9 +44,9 @@ def error_problem(
     """
     body = _read(data)
     found = _status_in(body) if status is None else status
-    if found in _OVERFLOW_STATUSES and _is_overflow(body):
+    if (found is None or found in _OVERFLOW_STATUSES) and _is_overflow(body):
         return problem(Code.CONTEXT_LENGTH_EXCEEDED, param="messages")
-    return status_problem(found, retry_after_s)
+    return problem(Code.UPSTREAM_ERROR) if found is None else status_problem(found, retry_after_s)
 
 
 def _read(data: bytes) -> _Body:
@@ -62,13 +61,13 @@ def _read(data: bytes) -> _Body:
         return _Body()
 
 
-def _status_in(body: _Body) -> int:
+def _status_in(body: _Body) -> int | None:
     code = body.code
     if isinstance(code, str) and code.isascii() and code.isdecimal():
         code = int(code[:4])
     if type(code) is int and _FIRST_ERROR_STATUS <= code <= _LAST_ERROR_STATUS:
         return code
-    return _NO_STATUS
+    return None
 
 
 def _is_overflow(body: _Body) -> bool:

@@ -39,8 +39,8 @@ class SseTooLong(Exception):  # noqa: N818 - named by what happened, as trio doe
 class SseDecoder:
     """Bytes to events, the same events for every way of cutting the bytes.
 
-    Between two reads it holds at most `max_event_bytes` and one read. Work is linear in what is
-    fed, also for one long event in many small reads.
+    Between two reads it holds at most `max_event_bytes`. Work is linear in what is fed, also for
+    one long event in many small reads.
     """
 
     __slots__ = ("_ends_in_cr", "_lead", "_max", "_parts", "_size")
@@ -64,7 +64,8 @@ class SseDecoder:
             if not self._ends_event(data):
                 self._keep(data, [])
                 return []
-            data = self._take_parts() + data
+            self._parts.append(data)
+            data = self._take_parts()
         *blocks, rest = data.split(b"\n\n")
         events = self._events_in(blocks)
         if rest:

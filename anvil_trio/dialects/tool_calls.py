@@ -50,7 +50,7 @@ class CallNumbers:
         self._of_id: dict[tuple[int | None, int], int] = {}
         self._with_id: set[int] = set()
 
-    def number(self, index: int | None, call_id: str | None) -> int:
+    def number(self, index: int | None, call_id: str | int | None) -> int:
         """The number of the call that a piece with this index and id belongs to."""
         current = self._at_index.get(index)
         if call_id:

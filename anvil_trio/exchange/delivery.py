@@ -6,6 +6,7 @@ from anvil_trio.errors import Problem
 from anvil_trio.exchange.call import Call
 from anvil_trio.exchange.caller import Caller, Header
 from anvil_trio.exchange.closing import Closing
+from anvil_trio.exchange.outcome import Outcome
 
 __all__ = ["deliver", "problem_headers"]
 
@@ -32,7 +33,7 @@ async def deliver(
 
     `headers` are those of a successful reply that has not begun yet.
     """
-    patience = stall_s if closing.problem is None else LAST_WORDS_S
+    patience = stall_s if closing.outcome is Outcome.SERVED else LAST_WORDS_S
     with trio.move_on_after(patience):
         if closing.problem is None:
             if not caller.has_started:

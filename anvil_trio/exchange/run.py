@@ -87,9 +87,10 @@ class _Exchange:
         return self._cut()
 
     def _cut(self) -> Closing:
+        """Why `life` was cut, and what the caller is to be told; after `[DONE]` nothing more."""
+        if self._streaming is not None and self._streaming.has_said_all:
+            return Closing(Outcome.SERVED)
         match self._watch.cut:
-            case Cut.CLIENT_GONE if self._streaming is not None and self._streaming.has_said_all:
-                return Closing(Outcome.SERVED)
             case Cut.CLIENT_GONE:
                 _events.info("client_disconnected", request_id=self._call.gateway_request_id)
                 return Closing(Outcome.CLIENT_DISCONNECTED)

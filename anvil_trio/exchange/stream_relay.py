@@ -122,6 +122,8 @@ class StreamRelay(Relay):
     def _lapsed(self, due: Due) -> Closing:
         if due is Due.GRACE:
             return Closing(Outcome.SERVED, tail=self._translator.finish_now())
+        if self.has_said_all:  # stuck on its last bytes: nothing may follow `[DONE]`
+            return Closing(Outcome.CLIENT_STALLED)
         return super()._lapsed(due)
 
 

@@ -25,7 +25,7 @@ async def get_small(
     query: Mapping[str, str] | None = None,
 ) -> Answer | Silence:
     """What is at `path`; `timeout_s` bounds the whole call. Closes what it opened, however left."""
-    headers = {"authorization": f"Bearer {key}"} if key else {}
+    headers = [(b"authorization", b"Bearer " + key.encode())] if key else []
     with trio.move_on_after(timeout_s):
         try:
             request = client.build_request("GET", path, headers=headers, params=query)

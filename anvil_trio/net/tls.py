@@ -113,20 +113,20 @@ class Tls:
         self.alpn = self._object.selected_alpn_protocol()
 
     async def _handshake_step(self, send: Callable[[bytes], Awaitable[None]]) -> bool:
+        refusal: ssl.SSLError | None = None
+        is_done = False
         try:
             self._object.do_handshake()
-            done = True
+            is_done = True
         except ssl.SSLWantReadError:
-            done = False
-        except ssl.SSLError:
-            await self._send_owed(send)  # the alert that says why
-            raise
-        await self._send_owed(send)
-        return done
-
-    async def _send_owed(self, send: Callable[[bytes], Awaitable[None]]) -> None:
-        if owed := self._outgoing.read():
+            pass
+        except ssl.SSLError as error:
+            refusal = error
+        if owed := self._outgoing.read():  # of a refusal, the alert that says why
             await send(owed)
+        if refusal is not None:
+            raise refusal
+        return is_done
 
     def encode(self, data: bytes) -> bytes:
         """The TLS records for `data`, after whatever TLS itself owes the peer (key updates)."""

@@ -141,7 +141,9 @@ class _ProbeTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         stream = await self._transport.send(request, await request.aread())
-        return await response_of(_Plain(stream))
+        response = await response_of(_Plain(stream))
+        response.headers.pop("location", None)  # httpx parses it even if it may not follow it
+        return response
 
 
 def open_probe_client(transport: UpstreamTransport, base_url: str) -> httpx.AsyncClient:

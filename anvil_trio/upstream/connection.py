@@ -103,7 +103,12 @@ class Connection:
 
     def is_quiet(self) -> bool:
         """Whether the connection is open and its server has said nothing that nobody read."""
-        return self._peek() is None
+        if self._peek() is not None:
+            return False
+        try:
+            return self._wire is None or self._wire.decode(b"") == b""
+        except ssl.SSLError:
+            return False
 
     def _peek(self) -> bytes | None:
         try:

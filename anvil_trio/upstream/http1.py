@@ -122,7 +122,6 @@ class ReplyParser:
     def on_message_begin(self) -> None:
         """More than one reply: llhttp is told to stop."""
         if self._is_complete:
-            self._is_reusable = False
             raise httpx.RemoteProtocolError(_MALFORMED)
 
     def on_header(self, name: bytes, value: bytes) -> None:

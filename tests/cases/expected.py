@@ -15,7 +15,7 @@ Kind = Literal["pass", "unit", "skip"]
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """One line: the case passes, is proven by the unit test `detail`, or is skipped for `detail`."""
+    """One line: the case passes, is proven by a unit test, or is skipped; `detail` names which."""
 
     case_id: str
     kind: Kind

@@ -190,6 +190,35 @@ async def test_leaving_after_done_is_a_success(autojump_clock):
         await expect_one(small, "success", "served")
 
 
+@pytest.mark.parametrize("how", ["shutdown", "total"])
+async def test_nothing_follows_done(how, autojump_clock):
+    """A cut after [DONE] was handed over adds no error frame: a stream has one end."""
+    async with house(total_timeout_s=1.0 if how == "total" else 200) as small:
+        small.engine("a").chat = [stream(ROLE, text("x"), STOP, DONE, is_whole=False)]
+        caller = FakeCaller(chat_body(stream=True))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(small.serve, caller)
+            await trio.sleep(0.5)
+            if how == "shutdown":
+                small.house.exchanges.shut_down()
+        assert caller.received.endswith(DONE)
+        assert caller.has_ended
+        await expect_one(small, "success", "served")
+
+
+async def test_nothing_follows_done_for_a_stuck_caller(autojump_clock):
+    """A caller that is stuck on the last bytes is given up without an error frame after [DONE]."""
+    async with house() as small:
+        small.engine("a").chat = [stream(ROLE, text("x"), 1.0, STOP + DONE, is_whole=False)]
+        caller = FakeCaller(chat_body(stream=True))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(small.serve, caller)
+            await trio.sleep(0.5)
+            caller.stop_reading()
+        assert caller.received.endswith(DONE)
+        await expect_one(small, "disconnected", "client_disconnected")
+
+
 async def test_explicit_close_by_the_engine_after_finish_is_a_success(autojump_clock):
     """CONTRACT 8: finish reason then clean end without [DONE] is a success, and we say [DONE]."""
     async with house() as small:

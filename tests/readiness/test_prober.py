@@ -162,12 +162,12 @@ async def test_a_direct_tier_may_ask_for_its_identity_too(autojump_clock):
 async def test_probes_carry_the_tiers_own_key(autojump_clock):
     """The tier's key goes with both questions, and without one no credential does."""
     world = World(
-        replicas("one", "a", "b"), direct("two", health_path="/h"), keys={TierId("one"): "k"}
+        replicas("one", "a", "b"), direct("two", health_path="/h"), keys={TierId("one"): "clé"}
     )
     world.engine("two").health_path = "/h"
     await world.run_until(1)
     seen = {call.request.headers.get("authorization") for call in world.engine("one", "a").probes}
-    assert seen == {"Bearer k"}
+    assert seen == {"Bearer clé"}
     assert "authorization" not in world.engine("two").probes[0].request.headers
 
 

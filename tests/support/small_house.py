@@ -1,7 +1,7 @@
 """A whole router without sockets: real actors, real exchange, fake engines, fake callers."""
 
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -174,14 +174,17 @@ class SmallHouse:
 
 @asynccontextmanager
 async def open_small_house(
-    config: RouterConfig | None = None, *, is_ready: bool = True
+    config: RouterConfig | None = None,
+    *,
+    is_ready: bool = True,
+    make_engine: Callable[[], FakeUpstream] = FakeUpstream,
 ) -> AsyncIterator[SmallHouse]:
     """A house at work on virtual time; every member is ready unless told otherwise."""
     config = config or config_of()
     bus: Bus[Event] = Bus()
     ring = Ring(10_000)
     engines = {
-        (TierId(tier.id), member_id): FakeUpstream()
+        (TierId(tier.id), member_id): make_engine()
         for tier in config.tiers
         for member_id in tier.member_ids
     }

@@ -57,6 +57,8 @@ def bound_name(function: ast.AST, ask: ast.Await) -> str | None:
         match node:
             case ast.Assign(targets=[ast.Name(name)], value=value) if value is ask:
                 return name
+            case ast.AnnAssign(target=ast.Name(name), value=value) if value is ask:
+                return name
             case ast.NamedExpr(target=ast.Name(name), value=value) if value is ask:
                 return name
     return None

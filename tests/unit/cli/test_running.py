@@ -14,23 +14,17 @@ CANARY = "canary-5417"
 
 
 def failing(error, *, is_nested=False):
-    """Work that fails with `error`, perhaps inside a nursery."""
-
-    async def fail():
-        raise error
+    """Work that fails with `error`, perhaps as it comes out of a nursery."""
 
     async def work():
-        if not is_nested:
-            await fail()
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(fail)
+        raise BaseExceptionGroup("nursery", [error]) if is_nested else error
 
     return work
 
 
 def said(capsys, work, **options):
     """The status with which `run` ends, and what it wrote on stderr."""
-    status = 0
+    status: int | str | None = 0
     try:
         run(work, **options)
     except SystemExit as ended:

@@ -8,7 +8,7 @@ SECONDS = "must be a finite number of seconds above 0"
 ALIAS_PATH = 'router.model_routes."llm.primary"'
 SECOND = direct(id='"second"')
 RANGES = {
-    "exhaustion_status": (100, 599),
+    "exhaustion_status": (400, 599),
     "availability_probe_max_bytes": (256, 1_048_576),
     "availability_failures": (1, 10),
 }

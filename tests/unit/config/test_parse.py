@@ -212,11 +212,11 @@ def test_all_problems_of_a_file_are_told_together_and_in_order() -> None:
         replica(MEMBER_A, bad_member, timeout="-1"),
         direct(id='"second"', context_limit=None, mood='"good"'),
         server=["idle_timeout_s = 0", 'tls_keyfile = "key.pem"', 'workload_host = "node"'],
-        router=["exhaustion_status = 99"],
+        router=["exhaustion_status = 399"],
         routes="{ a = 'primary', b = 'third' }",
     )
     assert told(text.encode()) == "\n".join([
-        "router.exhaustion_status: must be a whole number from 100 to 599",
+        "router.exhaustion_status: must be a whole number from 400 to 599",
         'router.model_routes."b": must be the id of a tier',
         "router.tiers[0].replicas[1].base_url: must be a URL that begins with http:// or https://",
         "router.tiers[0].replicas[1].id: must be unique in its tier",

@@ -3,8 +3,9 @@
 import json
 
 import httpx
+import pytest
 
-from anvil_trio.demo.client import Answer, RouterClient
+from anvil_trio.demo.client import Answer, RouterClient, RouterGone
 
 
 def client_of(handler):
@@ -76,6 +77,17 @@ async def test_no_usable_reply_is_a_connection_problem():
     assert await client_of(broken).ask("hello") == Answer(None, problem="connection")
     assert await replying(200, "<html>").ask("hello") == Answer(None, problem="connection")
     assert await client_of(broken).count_ready() == 0
+
+
+async def test_a_router_that_takes_no_connections_is_gone():
+    """A refused connection is not an answer: the router is being stopped."""
+
+    def refusing(request):
+        raise httpx.ConnectError("refused", request=request)
+
+    for call in (client_of(refusing).ask("hello"), client_of(refusing).count_ready()):
+        with pytest.raises(RouterGone):
+            await call
 
 
 async def test_ready_members_are_counted():

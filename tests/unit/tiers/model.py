@@ -4,6 +4,7 @@ Nothing here is kept up to date on the way: every answer is worked out from list
 happened. Turns between clients are told by stamps instead of queues.
 """
 
+from collections.abc import Set
 from dataclasses import dataclass, field
 from fractions import Fraction
 from hashlib import blake2b
@@ -52,7 +53,7 @@ class TierModel:
     tier_id: TierId
     ceilings: dict[MemberId, int | None]
     ceiling: int | None
-    withdrawn: set[Ticket]
+    withdrawn: Set[Ticket]
     generation: int = -1
     ready: set[MemberId] | None = None
     quiesced: bool = False

@@ -165,9 +165,10 @@ async def test_a_probe_client_speaks_to_the_authority_root(autojump_clock):
     assert (engine.opened, engine.closed) == (1, 1)
 
 
-async def test_a_probe_client_follows_no_redirect(autojump_clock):
-    """A redirect is an answer like any other and leads nowhere."""
-    moved = reply(status=302, headers=((b"location", b"http://elsewhere.test/"),))
+@pytest.mark.parametrize("location", [b"http://elsewhere.test/", b"http://[::1", b"http://\x01"])
+async def test_a_probe_client_follows_no_redirect(autojump_clock, location):
+    """A redirect is an answer like any other and leads nowhere, wherever it points."""
+    moved = reply(status=302, headers=((b"location", location),))
     engine = FakeUpstream(health=moved)
     async with open_probe_client(engine, "http://engine.test") as client:
         assert (await client.get("/health")).status_code == 302

@@ -1,0 +1,45 @@
+"""The `anvil-serving` command."""
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from anvil_trio import __version__
+from anvil_trio.cli.demo import demo, demo_engine
+from anvil_trio.cli.exits import Exit
+from anvil_trio.cli.router import router
+from anvil_trio.cli.usage import explain
+
+__all__ = ["PROGRAM", "anvil_serving", "main"]
+
+PROGRAM = "anvil-serving"
+
+
+@click.group(no_args_is_help=False)
+@click.version_option(__version__, prog_name=PROGRAM)
+def anvil_serving() -> None:
+    """One name in front of several identical language-model servers on one machine."""
+
+
+for _command in (router, demo, demo_engine):
+    anvil_serving.add_command(_command)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command line (`sys.argv` if none is given) and exit with its status.
+
+    A command line that is not valid is explained on stderr in fixed words; the status is 2.
+    """
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
+        anvil_serving.main(args=arguments, prog_name=PROGRAM, standalone_mode=False)
+    except click.UsageError as error:
+        click.echo(explain(error), err=True)
+        return Exit.USAGE
+    except click.Abort:
+        return Exit.INTERRUPTED
+    return Exit.SUCCESS

@@ -1,0 +1,223 @@
+"""One client's connection: its bytes go to hypercorn's protocol, what that says goes to the client.
+
+Whatever goes wrong here, a bug included, ends this connection and nothing else.
+"""
+
+import socket
+from dataclasses import dataclass, field
+from math import inf
+
+import trio
+
+from anvil_trio.net import sockets
+from anvil_trio.server.channel import Channel
+from anvil_trio.server.flusher import Flusher
+from anvil_trio.server.http1 import Http1, ProtocolArgs, ReadingEnded
+from anvil_trio.server.http2 import Http2
+from anvil_trio.server.hypercorn_names import (
+    AppWrapper,
+    Closed,
+    Config,
+    ConnectionState,
+    Event,
+    H2CProtocolRequiredError,
+    H2ProtocolAssumedError,
+    RawData,
+    Updated,
+    WorkerContext,
+    parse_socket_addr,
+)
+from anvil_trio.server.log import ServerLog
+from anvil_trio.server.options import ServerOptions
+from anvil_trio.server.tasks import Tasks
+
+__all__ = ["Connection", "Shared", "serve_connection"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What all connections of one server use, and the set of those that are open."""
+
+    app: AppWrapper
+    config: Config
+    context: WorkerContext
+    options: ServerOptions
+    log: ServerLog
+    flusher: Flusher
+    state: ConnectionState = field(default_factory=lambda: ConnectionState({}))
+    connections: "set[Connection]" = field(default_factory=set)
+
+
+class Connection:
+    """Reads until the client leaves, is idle for too long, or has had our last byte.
+
+    `idle_since` is None while a request is being answered and until the answer has left.
+    """
+
+    def __init__(self, shared: Shared, sock: socket.socket, nursery: trio.Nursery) -> None:
+        self.idle_since: float | None = trio.current_time()
+        self._shared = shared
+        self._channel = Channel(
+            sock,
+            shared.options,
+            flusher=shared.flusher,
+            spawn=nursery.start_soon,
+            on_lost=self._lose_client,
+        )
+        self._tasks = Tasks(nursery, self._channel, shared.log)
+        self._is_answering = False
+        self._args = ProtocolArgs(
+            app=shared.app,
+            config=shared.config,
+            context=shared.context,
+            task_group=self._tasks,
+            connection_state=shared.state,
+            ssl=self._channel.is_secure,
+            client=parse_socket_addr(sock.family, sock.getpeername()),
+            server=parse_socket_addr(sock.family, sock.getsockname()),
+            send=self._send,
+        )
+        self._protocol: Http1 | Http2 = Http1(
+            self._args,
+            read=self._channel.read,
+            drained=self._channel.drained,
+            max_ahead_bytes=shared.options.max_ahead_bytes,
+        )
+
+    async def run(self) -> None:
+        """Serve this client to its end, whoever brings it about."""
+        channel = self._channel
+        await channel.handshake()
+        if channel.alpn == "h2":
+            self._protocol = self._http2()
+        with channel.reading:
+            await self._protocol.initiate()
+            self._update(is_idle=True)
+            await self._read()
+        if not channel.is_ending:
+            if channel.reading.cancelled_caught:  # idle for too long
+                self.evict()
+            channel.close()
+        self._lose_client()
+        await self._protocol.handle(Closed())
+
+    def retire(self) -> None:
+        """The server stops: an idle client goes now, a busy one when its reply is complete."""
+        if self.idle_since is not None:
+            self._part()
+        self._channel.linger_at_most(self._shared.options.stopping_linger_s)
+
+    def evict(self) -> None:
+        """Close an idle connection at once, to make room for another."""
+        self.idle_since = None
+        self._say_goodbye()
+        self._channel.close()
+
+    def close(self) -> None:
+        """Close the socket, if it is still open; what waits to be sent is lost by a reset."""
+        self._channel.close()
+
+    def _part(self) -> None:
+        self._say_goodbye()
+        self._channel.finish()
+
+    def _say_goodbye(self) -> None:
+        if goodbye := self._protocol.goodbye():
+            self._channel.send(goodbye)
+            self._channel.flush()
+
+    # from the client to the protocol
+
+    async def _read(self) -> None:
+        try:
+            while data := await self._channel.read():
+                await self._feed(data)
+        except ReadingEnded:
+            pass
+        if self._channel.is_ending:
+            await self._channel.linger()
+
+    async def _feed(self, data: bytes) -> None:
+        try:
+            await self._protocol.handle(RawData(data))
+        except H2ProtocolAssumedError as assumed:
+            protocol = self._protocol = self._http2()
+            await protocol.initiate()
+            await self._after_switch(assumed.data)
+        except H2CProtocolRequiredError as required:
+            protocol = self._protocol = self._http2()
+            await protocol.initiate(required.headers, required.settings)
+            await self._after_switch(required.data)
+
+    async def _after_switch(self, data: bytes) -> None:
+        # h11 said busy for the preface; hypercorn leaves it so, without any timeout
+        protocol = self._protocol
+        self._update(is_idle=isinstance(protocol, Http2) and protocol.idle)
+        if data:
+            await protocol.handle(RawData(data))
+
+    def _http2(self) -> Http2:
+        return Http2(
+            self._args,
+            drained=self._channel.drained,
+            stall_timeout_s=self._shared.options.stall_timeout_s,
+            max_waiting_bytes=self._shared.options.max_waiting_bytes,
+        )
+
+    # from the protocol to the client
+
+    async def _send(self, event: Event) -> None:
+        if isinstance(event, RawData):
+            self._channel.send(event.data)
+        elif isinstance(event, Updated):
+            self._update(is_idle=event.idle)
+        elif isinstance(event, Closed):
+            self._channel.finish()
+            self._lose_client()
+            await self._protocol.handle(Closed())
+
+    def _lose_client(self) -> None:
+        self._tasks.lose_client()
+
+    def _update(self, *, is_idle: bool) -> None:
+        self._is_answering = not is_idle
+        if is_idle:
+            self._channel.flush()
+        self._settle()
+
+    def _settle(self) -> None:
+        channel = self._channel
+        if channel.is_ending:
+            return
+        if self._is_answering or not channel.is_flushed:
+            self.idle_since, channel.reading.deadline = None, inf
+            if not self._is_answering:
+                self._tasks.spawn(self._settle_when_flushed)
+        elif self._shared.context.terminated.is_set():
+            self._part()
+        else:
+            self.idle_since = now = trio.current_time()
+            channel.reading.deadline = now + self._shared.options.keep_alive_timeout_s
+
+    async def _settle_when_flushed(self) -> None:
+        await self._channel.drained()
+        self._settle()
+
+
+async def serve_connection(shared: Shared, sock: socket.socket) -> None:
+    """Serve one accepted socket to its end; only a cancel of the server comes out of here."""
+    connection: Connection | None = None
+    try:
+        async with trio.open_nursery() as nursery:
+            connection = Connection(shared, sock, nursery)
+            shared.connections.add(connection)
+            await connection.run()
+    except* (OSError, trio.ClosedResourceError, trio.TooSlowError):
+        pass  # a client's ways of leaving, bad TLS among them
+    except* Exception as bug:  # noqa: BLE001 - one client's connection, never the server
+        shared.log.connection_failed(bug)
+    finally:
+        if connection is not None:
+            connection.close()
+            shared.connections.discard(connection)
+        sockets.close(sock)

@@ -1,0 +1,144 @@
+"""What an application task knows of its client: the messages, and whether it is still there.
+
+Unlike hypercorn's channel, the end of the client never waits its turn: it is known, and `on_gone`
+called, in the step in which the server learns of it. And once the application has ended nobody
+waits for it: an answer given without reading a large body leaks nothing.
+"""
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+
+import trio
+
+from anvil_trio.server.hypercorn_names import ASGIReceiveEvent
+
+__all__ = ["Inbox"]
+
+_ROOM = 10
+_NORMAL_CLOSURE = 1000
+_DISCONNECTS = frozenset({"http.disconnect", "websocket.disconnect"})
+
+
+class Inbox:
+    """The messages for one application task, in order; a disconnect stays and is read again.
+
+    For the application, as `scope["extensions"]["anvil.client"]`: `gone` is whether the client left
+    before its exchange was over, and `on_gone` is called, once, in the step in which that is
+    learned; it must neither wait nor raise. An exchange that ended by itself is never `gone`.
+
+    For the protocol: `room` is how many messages may wait before `put` does, `wanted` is awaited
+    whenever the application asks and nothing is there, `outgoing` until what it sent is taken.
+    """
+
+    __slots__ = (
+        "_arrived",
+        "_is_over",
+        "_messages",
+        "_taken",
+        "_type",
+        "gone",
+        "on_gone",
+        "outgoing",
+        "room",
+        "wanted",
+    )
+
+    def __init__(self, kind: str, outgoing: Callable[[], Awaitable[None]]) -> None:
+        self.gone = False
+        self.on_gone: Callable[[], None] | None = None
+        self.outgoing = outgoing
+        self.room = _ROOM
+        self.wanted: Callable[[], Awaitable[None]] | None = None
+        self._type = kind
+        self._messages: deque[ASGIReceiveEvent] = deque()
+        self._arrived: trio.Event | None = None
+        self._taken: trio.Event | None = None
+        self._is_over = False
+
+    @property
+    def is_hungry(self) -> bool:
+        """Whether the application waits for a message."""
+        return self._arrived is not None
+
+    @property
+    def is_shut(self) -> bool:
+        """Whether nobody waits for more: the client or the application left, or the reply ended."""
+        return self.gone or self._is_over
+
+    async def put(self, message: ASGIReceiveEvent) -> None:
+        """Hand on what hypercorn has to say; waits while the application has enough to read."""
+        if self.is_shut:
+            return
+        if message["type"] in _DISCONNECTS:
+            self._put_end(message)
+            return
+        self._messages.append(message)
+        self._wake_reader()
+        while len(self._messages) >= self.room and not self.is_shut:
+            if self._taken is None:
+                self._taken = trio.Event()
+            await self._taken.wait()
+
+    def _put_end(self, message: ASGIReceiveEvent) -> None:
+        # Nobody said that the client had left, so the exchange is over: the reply was complete, or
+        # the application closed its WebSocket first. Any other WebSocket's end is the client's.
+        if message["type"] == "websocket.disconnect" and message["code"] != _NORMAL_CLOSURE:
+            self.lose()
+            return
+        self._messages.append(message)
+        self._finish()
+
+    async def receive(self) -> ASGIReceiveEvent:
+        """ASGI's receive. Cancelled, no message is lost."""
+        if not self._messages and self.wanted is not None:
+            await self.wanted()
+        while not self._messages:
+            if self._arrived is None:
+                self._arrived = trio.Event()
+            await self._arrived.wait()
+        message = self._messages[0]
+        if message["type"] not in _DISCONNECTS:
+            self._messages.popleft()
+            self._wake_writer()
+        return message
+
+    async def drained(self) -> None:
+        """Wait until the client has taken what the application sent, or nearly, or has left.
+
+        It is how a send that was cancelled, whose bytes keep their place, is waited for again.
+        """
+        await self.outgoing()
+
+    def lose(self) -> None:
+        """The client has left. Nothing happens if the exchange was over; idempotent."""
+        if self.is_shut:
+            return
+        self.gone = True
+        if self._type == "websocket":
+            self._messages.append({"type": "websocket.disconnect", "code": 1006})
+        else:
+            self._messages.append({"type": "http.disconnect"})
+        self._wake_reader()
+        self._wake_writer()
+        if self.on_gone is not None:
+            self.on_gone()
+
+    def end(self) -> None:
+        """The application has ended: what it did not read is dropped."""
+        self._messages.clear()
+        self._finish()
+
+    def _finish(self) -> None:
+        self._is_over = True
+        self._wake_reader()
+        self._wake_writer()
+
+    def _wake_reader(self) -> None:
+        if self._arrived is not None:
+            self._arrived.set()
+            self._arrived = None
+
+    def _wake_writer(self) -> None:
+        if self._taken is not None:
+            self._taken.set()
+            self._taken = None

@@ -1,0 +1,54 @@
+"""The server's event lines: fixed names, bounded fields, nothing that came from a client (R012)."""
+
+import structlog
+import trio
+from structlog.typing import FilteringBoundLogger
+
+__all__ = ["ServerLog"]
+
+_PAUSE_LINES_S = 10.0
+
+_log: FilteringBoundLogger = structlog.get_logger()
+
+
+class ServerLog:
+    """One line for each failure: the kind of exception and its place in code, never its text."""
+
+    def __init__(self) -> None:
+        self._next_pause_line = 0.0
+
+    def connection_failed(self, error: BaseException) -> None:
+        """A bug, or input that hit one, ended one connection."""
+        leaf = _first_leaf(error)
+        _log.error("connection_failed", kind=type(leaf).__name__, where=_place(leaf))
+
+    def application_failed(self, error: BaseException) -> None:
+        """The application raised; that request is over."""
+        leaf = _first_leaf(error)
+        _log.error("application_failed", kind=type(leaf).__name__, where=_place(leaf))
+
+    def accept_paused(self, reason: str) -> None:
+        """No more connections for now: `file_descriptors` or `max_connections`.
+
+        Said at most every ten seconds, however often accepting pauses.
+        """
+        now = trio.current_time()
+        if now >= self._next_pause_line:
+            self._next_pause_line = now + _PAUSE_LINES_S
+            _log.warning("accept_paused", reason=reason)
+
+
+def _first_leaf(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _place(error: BaseException) -> str:
+    """Module and line where `error` was raised; both are ours or a library's, never input."""
+    step = error.__traceback__
+    if step is None:
+        return ""
+    while step.tb_next is not None:
+        step = step.tb_next
+    return f"{step.tb_frame.f_globals.get('__name__', '')}:{step.tb_lineno}"

@@ -1,0 +1,124 @@
+"""What hypercorn calls a task group: one connection's application tasks and what they send."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import cast
+
+import trio
+
+from anvil_trio.server.channel import Channel
+from anvil_trio.server.hypercorn_names import (
+    AppWrapper,
+    ASGIReceiveEvent,
+    ASGISendEvent,
+    Config,
+    Scope,
+    TaskGroup,
+)
+from anvil_trio.server.inbox import Inbox
+from anvil_trio.server.log import ServerLog
+
+__all__ = ["EXTENSION", "Tasks", "inbox_of"]
+
+EXTENSION = "anvil.client"
+"""The key of the `Inbox` in `scope["extensions"]`."""
+
+_Send = Callable[[ASGISendEvent | None], Awaitable[None]]
+
+
+class Tasks(TaskGroup):
+    """Hypercorn's task group over one connection's nursery.
+
+    A message that an application sends is handed over as a whole, and only then is the client
+    waited for. So a cancelled send is complete: a last part never lacks its end, a head is never
+    sent twice. Hypercorn would wait in the middle.
+    """
+
+    def __init__(self, nursery: trio.Nursery, channel: Channel, log: ServerLog) -> None:
+        self._nursery = nursery
+        self._channel = channel
+        self._log = log
+        self._inboxes: set[Inbox] = set()
+
+    async def __aenter__(self) -> TaskGroup:
+        """Hypercorn's server enters its group; ours lives in a nursery that is open already."""
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Nothing to close."""
+
+    async def spawn_app(
+        self,
+        app: AppWrapper,
+        config: Config,  # noqa: ARG002 - hypercorn's signature
+        scope: Scope,
+        send: _Send,
+    ) -> Callable[[ASGIReceiveEvent], Awaitable[None]]:
+        """Start one application task; what it may receive is put into the callable returned."""
+        inbox = Inbox(scope["type"], self._channel.drained)
+        _extensions(scope)[EXTENSION] = inbox
+        self._inboxes.add(inbox)
+        self._nursery.start_soon(self._run_app, app, scope, inbox, send)
+        return inbox.put
+
+    def spawn(self, func: Callable[[], Awaitable[object]], *args: object) -> None:
+        """Start one of the protocol's own tasks; hypercorn passes them no arguments."""
+        assert not args
+        self._nursery.start_soon(func)
+
+    def lose_client(self) -> None:
+        """Tell every application task whose exchange is not over that its client has left."""
+        for inbox in list(self._inboxes):
+            inbox.lose()
+
+    async def _run_app(self, app: AppWrapper, scope: Scope, inbox: Inbox, send: _Send) -> None:
+        sender = partial(self._send, send, inbox)
+        try:
+            await app(scope, inbox.receive, sender, trio.to_thread.run_sync, trio.from_thread.run)
+        except* Exception as failed:  # noqa: BLE001 - whatever it was, it was that request's
+            self._log.application_failed(failed)
+        finally:
+            inbox.end()
+            self._inboxes.discard(inbox)
+        await self._send(send, inbox, None)
+
+    async def _send(self, send: _Send, inbox: Inbox, message: ASGISendEvent | None) -> None:
+        kind = "end" if message is None else message["type"]
+        if kind == "http.response.start":
+            await self._send_joined(send, message, self._channel.flush_soon)
+        elif kind == "end" or _is_last_part(message):
+            await self._send_joined(send, message, self._channel.flush)
+        else:
+            await send(message)
+        await inbox.drained()
+
+    async def _send_joined(
+        self, send: _Send, message: ASGISendEvent | None, flush: Callable[[], None]
+    ) -> None:
+        """Let what hypercorn makes of `message` leave in one write: now, or with what follows.
+
+        Only for messages over which hypercorn never waits.
+        """
+        self._channel.gather()
+        try:
+            await send(message)
+        finally:
+            flush()
+
+
+def inbox_of(scope: Scope) -> Inbox | None:
+    """The inbox of the task that `spawn_app` started with `scope`, if it did."""
+    inbox = _extensions(scope).get(EXTENSION)
+    return inbox if isinstance(inbox, Inbox) else None
+
+
+def _is_last_part(message: ASGISendEvent | None) -> bool:
+    return (
+        message is not None
+        and message["type"] == "http.response.body"
+        and not message.get("more_body", False)
+    )
+
+
+def _extensions(scope: Scope) -> dict[str, object]:
+    return cast("dict[str, dict[str, object]]", scope)["extensions"]

@@ -1,0 +1,36 @@
+"""The tests of the tests: every bug on purpose in the shipped source is found."""
+
+import pytest
+
+from tests.sim.tier_mutants import TIER
+from tests.support.mutants import seeds_to_kill
+
+SUITES = (TIER,)
+"""One suite for each part that is simulated; a new part adds its own."""
+
+MOST_SEEDS = 2000
+MUTANTS = [
+    pytest.param(suite, mutant, id=f"{suite.name}: {mutant.name}")
+    for suite in SUITES
+    for mutant in suite.mutants
+]
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("suite", "mutant"), MUTANTS)
+def test_every_mutant_is_killed(suite, mutant):
+    """A bug put into the source makes the simulation or the sweep fail within some seeds."""
+    assert seeds_to_kill(suite, mutant, MOST_SEEDS) is not None, "the mutant survived"
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.name)
+def test_the_source_as_it_is_survives(suite):
+    """What kills the mutants finds nothing in modules imported afresh and left unchanged."""
+    assert seeds_to_kill(suite, None, 100) is None
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.name)
+def test_mutants_have_names_of_their_own(suite):
+    """Each mutant of a suite can be named, and run alone."""
+    names = [mutant.name for mutant in suite.mutants]
+    assert len(names) == len(set(names))
