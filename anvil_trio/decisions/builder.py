@@ -112,10 +112,10 @@ class RecordBuilder:
         assert not self._is_finished, "one record per request"
         self._is_finished = True
         prompt, prompt_source = _tokens(self.usage.prompt_tokens, self.prompt_tokens_estimate)
-        completion, completion_source = _tokens(
+        answer, answer_source = _tokens(
             self.usage.completion_tokens, self.completion_tokens_estimate
         )
-        attempt = self._attempt(ending, prompt, completion)
+        attempt = self._attempt(ending, prompt, answer)
         member_id, selection = self._pair(ending)
         return DecisionRecord(
             kind=self.kind,
@@ -148,9 +148,9 @@ class RecordBuilder:
             finish_reason=self.finish_reason,
             finish_reason_missing=self.is_finish_reason_missing,
             total_prompt_tokens=prompt,
-            total_completion_tokens=completion,
+            total_completion_tokens=answer,
             prompt_tokens_source=prompt_source,
-            completion_tokens_source=completion_source,
+            completion_tokens_source=answer_source,
             cache_read_input_tokens=self.usage.cached_tokens,
             output_limit_requested=self.output_limit.requested,
             output_limit_applied=self.output_limit.applied,

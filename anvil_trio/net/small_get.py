@@ -23,9 +23,12 @@ async def get_small(
     timeout_s: float,
     max_bytes: int,
     query: Mapping[str, str] | None = None,
+    accept: str = "application/json",
 ) -> Answer | Silence:
     """What is at `path`; `timeout_s` bounds the whole call. Closes what it opened, however left."""
-    headers = [(b"authorization", b"Bearer " + key.encode())] if key else []
+    headers = [(b"accept", accept.encode())]
+    if key:
+        headers.append((b"authorization", b"Bearer " + key.encode()))
     with trio.move_on_after(timeout_s):
         try:
             request = client.build_request("GET", path, headers=headers, params=query)

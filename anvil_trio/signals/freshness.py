@@ -69,7 +69,7 @@ def settle(before: Standing, found: Observation | Fault, began_at: float) -> Sta
 
 def next_read_s(standing: Standing) -> float:
     """How long to leave an engine in peace after a reading: a second, doubled with each fault."""
-    return min(INTERVAL_S * 2**standing.faults, _LONGEST_S)
+    return min(math.ldexp(INTERVAL_S, standing.faults), _LONGEST_S)
 
 
 def look(standing: Standing, ceiling: int | None, now: float) -> Signal:

@@ -23,6 +23,7 @@ from anvil_trio.signals.prometheus_text import MAX_TEXT_BYTES
 __all__ = ["Sampler"]
 
 _PATH = "/metrics"
+_ACCEPT = "text/plain; version=0.0.4, text/plain; q=0.5"
 _WORKERS = 2
 _TIMEOUT_S = 1.0
 
@@ -107,6 +108,7 @@ class Sampler:
             timeout_s=_TIMEOUT_S,
             max_bytes=MAX_TEXT_BYTES,
             query=query,
+            accept=_ACCEPT,
         )
         if isinstance(said, Silence):
             return Fault.TIMED_OUT if said is Silence.TIMED_OUT else Fault.TRANSPORT

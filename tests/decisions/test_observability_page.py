@@ -124,15 +124,16 @@ def test_the_examples_are_what_the_router_answers():
         )
     )
     capacity = capacity_config()
-    row = project_capacity(
+    page = project_capacity(
         capacity,
         verdict_of,
         {REPLICA: replica_snapshot(2, 1, waiting=4)},
         ranked_engines,
         only=Alias("llm.primary"),
-    )["data"][0]
+    )
+    row = read(page)["data"][0]
     shown = json.loads(PAGE.split("A capacity tier")[1].split("```json\n")[1].split("```")[0])
-    assert shown == read({"members": row["members"], "admission": row["admission"]})
+    assert shown == {"members": row["members"], "admission": row["admission"]}
     assert example("/v1/router/status") == read(
         project_status(
             config(), busy, package_version="0.1.0", started_unix=1.7e9, now_unix=1.7e9 + 60

@@ -204,6 +204,7 @@ async def test_a_direct_tier_is_read_like_any_other(autojump_clock):
     world.script("", page(running=3, waiting=1))
     await world.run_until(trio.current_time() + 0.5)
     signal = world.sampler.signal(TIER, MemberId(""))
+    assert signal.observation is not None
     assert (signal.observation.requests_running, signal.observation.requests_waiting) == (3, 1)
     assert signal.pressure == Pressure(Freshness.FRESH, 500_000)
     assert world.told == []

@@ -10,7 +10,6 @@ from anvil_trio.decisions.scheduler import (
     NO_ELIGIBLE_MEMBER,
     SchedulerEvidence,
     checked_evidence,
-    evidence_of,
 )
 from anvil_trio.facts import Schedule
 from anvil_trio.names import MemberId
@@ -22,20 +21,22 @@ from tests.unit.decisions.samples import (
     finished,
     ranked_record,
     replica_tier,
-    schedule,
 )
 
 A = "member-a"
-EVIDENCE = evidence_of(schedule())
+EVIDENCE = ranked_record().replica_scheduler
+assert EVIDENCE is not None
+SCORES = EVIDENCE.scores
 
 
 def changed(**fields) -> SchedulerEvidence:
     """The sample evidence with something else in it."""
+    assert EVIDENCE is not None
     return msgspec.structs.replace(EVIDENCE, **fields)
 
 
 def test_a_ranked_selection_is_recorded_with_what_it_was_ranked_by():
-    """REFERENCE 5.4: the selected, the eligible and every score, as they were before."""
+    """The selected, the eligible and every score, as they were before."""
     line = json.loads(render_line(ranked_record()))
     assert line["replica_scheduler"] == {
         "reason": "selected",
@@ -97,7 +98,7 @@ def test_without_a_member_no_session_has_hit():
         (EVIDENCE, None),
         (changed(selected_member_id="member-c"), "member-c"),
         (changed(reason="whim"), A),
-        (changed(scores=EVIDENCE.scores[:1]), A),
+        (changed(scores=SCORES[:1]), A),
         (changed(eligible_member_ids=(A, "http://private")), A),
         (changed(eligible_member_ids=(A,) * 17), A),
         (NO_ELIGIBLE_MEMBER, A),

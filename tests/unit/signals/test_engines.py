@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import fields, replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -38,7 +39,8 @@ def lines_of(text: bytes, series: str) -> re.Pattern[bytes]:
 
 def spoiled(name: str, field: str, state: SignalState) -> Observation:
     """What a capture says once one of its numbers is lost."""
-    expected = replace(CAPTURED[name], **{field: None})
+    nothing: dict[str, Any] = {field: None}
+    expected = replace(CAPTURED[name], **nothing)
     if field.startswith("requests_"):
         return replace(expected, requests_state=state)
     return replace(expected, kv_state=state) if field.startswith("kv_") else expected
@@ -134,6 +136,7 @@ sglang:num_queue_reqs{tp_rank="0",pp_rank="1"} 5
 sglang:num_queue_reqs{tp_rank="0",pp_rank="0"} 1
 """
     seen = observe(SGLANG, text, MODEL)
+    assert isinstance(seen, Observation)
     assert (seen.requests_running, seen.requests_waiting) == (3, 1)
 
 
@@ -145,9 +148,13 @@ def test_another_models_numbers_are_not_ours():
         b"vllm:num_requests_waiting 1\n"
     )
     seen = observe(VLLM, text, MODEL)
+    assert isinstance(seen, Observation)
     assert (seen.requests_running, seen.requests_waiting) == (2, 1)
     assert observe(VLLM, b'vllm:num_requests_running{model="other"} 9\n', MODEL) is Fault.MISSING
-    assert observe(VLLM, text, None).requests_running is None  # two models, and no word on which
+    # Two models, and no word on which.
+    assert observe(VLLM, text, None) == Observation(
+        requests_waiting=1, requests_state=SignalState.INVALID
+    )
 
 
 @pytest.mark.parametrize(

@@ -113,12 +113,12 @@ class TierModel:
                     0 if ceiling is None else self.active(member),
                     1 if ceiling is None else ceiling,
                     pressure.freshness,
-                    0 if is_unknown else pressure.ppm,
+                    0 if is_unknown else pressure.ppm or 0,
                     turn.index(member),
                 )
             )
         if self.strategy is Strategy.ROUND_ROBIN:
-            scores, keys = [], dict.fromkeys(keys, 0)
+            scores, keys = [], dict.fromkeys(keys, (Fraction(0), False, 0))
         best = [m for m in turn if m in keys and keys[m] == min(keys.values())]
         if session is None:
             chosen, is_hit = best[0], None
