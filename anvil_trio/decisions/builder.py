@@ -111,10 +111,9 @@ class RecordBuilder:
         """The one record of this request. A second call is a bug."""
         assert not self._is_finished, "one record per request"
         self._is_finished = True
-        prompt, prompt_source = _tokens(self.usage.prompt_tokens, self.prompt_tokens_estimate)
-        answer, answer_source = _tokens(
-            self.usage.completion_tokens, self.completion_tokens_estimate
-        )
+        usage = self.usage
+        prompt, prompt_source = _tokens(usage.prompt_tokens, self.prompt_tokens_estimate)
+        answer, answer_source = _tokens(usage.completion_tokens, self.completion_tokens_estimate)
         attempt = self._attempt(ending, prompt, answer)
         member_id, selection = self._pair(ending)
         return DecisionRecord(
@@ -151,7 +150,7 @@ class RecordBuilder:
             total_completion_tokens=answer,
             prompt_tokens_source=prompt_source,
             completion_tokens_source=answer_source,
-            cache_read_input_tokens=self.usage.cached_tokens,
+            cache_read_input_tokens=usage.cached_tokens,
             output_limit_requested=self.output_limit.requested,
             output_limit_applied=self.output_limit.applied,
             output_limit_clamped=self.output_limit.is_clamped,
