@@ -1,7 +1,7 @@
 """The frozen value that one request hangs on from its first step to its last.
 
 A request reads the current generation once. Nothing here counts anything: what counts is in the
-`House` and outlives a change of configuration (CONTRACT 32).
+`House` and outlives a change of configuration (decision 32).
 """
 
 from collections.abc import Mapping

@@ -43,7 +43,7 @@ class Exchanges:
 class House:
     """The actors, the record and the running exchanges of one process.
 
-    `is_draining` is true from the moment of a stop; `/healthz` says so (CONTRACT 25).
+    `is_draining` is true from the moment of a stop; `/healthz` says so (decision 25).
     """
 
     admission: AdmissionHandle

@@ -27,7 +27,7 @@ from anvil_trio.exchange.prepare import Prepared, prepare
 from anvil_trio.exchange.relay import UnaryRelay
 from anvil_trio.exchange.stream_relay import StreamRelay
 from anvil_trio.exchange.watch import Cut, Watch
-from anvil_trio.names import MemberId, SessionId
+from anvil_trio.names import MemberId
 from anvil_trio.tiers.lease import Lease
 from anvil_trio.upstream.build import request_headers
 from anvil_trio.upstream.client import open_stream
@@ -125,11 +125,12 @@ class _Exchange:
         """One lease on one member, within the admission deadline; a grant beats its expiry."""
         got: Lease | Refused | None = None
         self._record.asked_at = trio.current_time()
-        with trio.move_on_after(self._watch.limits.admission_s):
-            got = await prepared.route.handle.acquire(
-                self._call.client_id, self._session_of(prepared)
-            )
-        self._record.answered_at = trio.current_time()
+        session_id = self._call.session_for(prepared.route.tier)
+        try:
+            with trio.move_on_after(self._watch.limits.admission_s):
+                got = await prepared.route.handle.acquire(self._call.client_id, session_id)
+        finally:
+            self._record.answered_at = trio.current_time()
         if got is None:
             return Closing(Outcome.ADMISSION_TIMEOUT, problem(Code.ADMISSION_TIMEOUT))
         if isinstance(got, Refused):
@@ -137,13 +138,6 @@ class _Exchange:
         with got as lease:
             self._record.selected(lease.member_id, trio.current_time(), lease.schedule)
             return await self._attempt(prepared, lease.member_id)
-
-    def _session_of(self, prepared: Prepared) -> SessionId | None:
-        """The caller's session, where the tier lets one choose among equals."""
-        session_id = self._call.ids.session_id
-        if session_id is None or prepared.route.tier.replica_affinity == "none":
-            return None
-        return SessionId(session_id)
 
     async def _attempt(self, prepared: Prepared, member_id: MemberId) -> Closing:
         """The one attempt on the one member (R009): nothing here is ever tried again."""

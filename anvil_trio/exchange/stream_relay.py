@@ -23,7 +23,7 @@ class StreamRelay(Relay):
     """Hands each read's whole events on at once, and heartbeats while the engine is silent.
 
     The head is sent with the first event, or when the first heartbeat falls due after dispatch;
-    until then an engine's error is still a plain HTTP error (CONTRACT 5).
+    until then an engine's error is still a plain HTTP error (decision 5).
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class StreamRelay(Relay):
         return broken(failure) if failure is not None else Closing(Outcome.SERVED, tail=tail)
 
     def _broken(self, what: Problem) -> Closing:
-        """A break after the finish reason loses nothing: the reply is a success (CONTRACT 8)."""
+        """A break after the finish reason loses nothing: the reply is a success (decision 8)."""
         translator = self._translator
         if translator.is_finished or translator.is_done:
             return Closing(Outcome.SERVED, tail=translator.finish_now())

@@ -77,7 +77,7 @@ class App:
 
 
 def _is_framing_conflicting(headers: Headers) -> bool:
-    """Both framings at once are refused before the body is read (CONTRACT 19, 53)."""
+    """Both framings at once are refused before the body is read (decisions 19, 53)."""
     names = {name for name, _ in headers}
     return b"content-length" in names and b"transfer-encoding" in names
 

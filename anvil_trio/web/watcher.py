@@ -1,6 +1,6 @@
 """Stands in for `on_gone` under a server that does not tell: one task awaiting `receive()`.
 
-This is the one nursery outside the list of those that own tasks (CONTRACT 39). It costs a task
+This is the one nursery outside the list of those that own tasks (decision 39). It costs a task
 and a nursery per request, and under stock hypercorn it never fires when bytes follow the body.
 """
 

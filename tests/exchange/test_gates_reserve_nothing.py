@@ -51,7 +51,7 @@ async def test_an_unknown_alias_is_recorded_under_one_fixed_label(autojump_clock
 
 
 async def test_tools_on_a_tier_without_them_get_the_exhaustion_status(autojump_clock):
-    """CONTRACT 36: unsupported tools are refused with the operator's status, before selection."""
+    """Decision 36: unsupported tools are refused with the operator's status, before selection."""
     config = config_of(replica_tier(tool_support=False), exhaustion_status=503)
     async with open_small_house(config) as small:
         tools = [{"type": "function", "function": {"name": "f"}}]
@@ -78,7 +78,7 @@ async def test_the_front_door_never_waits(autojump_clock):
 
 
 async def test_a_full_tier_is_waited_for_until_the_admission_deadline(autojump_clock):
-    """CONTRACT 4: a caller waits up to admission_timeout_s, then gets 503 admission_timeout."""
+    """Decision 4: a caller waits up to admission_timeout_s, then gets 503 admission_timeout."""
     config = config_of(
         replica_tier(max_concurrency=1), server=ServerSettings(admission_timeout_s=3)
     )

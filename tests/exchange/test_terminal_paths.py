@@ -220,7 +220,7 @@ async def test_nothing_follows_done_for_a_stuck_caller(autojump_clock):
 
 
 async def test_explicit_close_by_the_engine_after_finish_is_a_success(autojump_clock):
-    """CONTRACT 8: finish reason then clean end without [DONE] is a success, and we say [DONE]."""
+    """Decision 8: finish reason then clean end without [DONE] is a success, and we say [DONE]."""
     async with house() as small:
         small.engine("a").chat = [stream(ROLE, text("x"), STOP)]
         caller = await small.chat(stream=True)
@@ -229,7 +229,7 @@ async def test_explicit_close_by_the_engine_after_finish_is_a_success(autojump_c
 
 
 async def test_a_reset_after_finish_is_a_success(autojump_clock):
-    """CONTRACT 8: what breaks after the finish reason loses nothing."""
+    """Decision 8: what breaks after the finish reason loses nothing."""
     async with house() as small:
         small.engine("a").chat = [Reply((Head(200, SSE), ROLE, text("x"), STOP, Fault.RESET))]
         caller = await small.chat(stream=True)
@@ -238,7 +238,7 @@ async def test_a_reset_after_finish_is_a_success(autojump_clock):
 
 
 async def test_done_without_a_finish_reason_is_a_success_that_says_so(autojump_clock):
-    """CONTRACT 8: [DONE] alone ends as stop, recorded as finish_reason_missing."""
+    """Decision 8: [DONE] alone ends as stop, recorded as finish_reason_missing."""
     async with house() as small:
         small.engine("a").chat = [stream(ROLE, text("x"), DONE)]
         caller = await small.chat(stream=True)
@@ -248,7 +248,7 @@ async def test_done_without_a_finish_reason_is_a_success_that_says_so(autojump_c
 
 
 async def test_an_engine_that_stays_silent_after_its_finish_reason(autojump_clock):
-    """CONTRACT 8: after a finish reason two seconds are waited for usage and [DONE]."""
+    """Decision 8: after a finish reason two seconds are waited for usage and [DONE]."""
     async with house() as small:
         small.engine("a").chat = [stream(ROLE, text("x"), STOP, is_whole=False)]
         caller = await small.chat(stream=True)
@@ -284,7 +284,7 @@ async def test_close_before_the_first_byte(autojump_clock):
 
 
 async def test_a_shutdown_tells_the_caller(autojump_clock):
-    """CONTRACT 25: at the end of the bound a running stream gets its terminal error frame."""
+    """Decision 25: at the end of the bound a running stream gets its terminal error frame."""
     async with house() as small:
         small.engine("a").chat = [stream(ROLE, text("x"), Fault.STALL)]
         caller = FakeCaller(chat_body(stream=True))
@@ -298,7 +298,7 @@ async def test_a_shutdown_tells_the_caller(autojump_clock):
 
 
 async def test_an_error_as_the_first_event_is_still_an_http_error(autojump_clock):
-    """CONTRACT 5, 37: nothing was sent yet, so the caller gets the status and JSON."""
+    """Decisions 5, 37: nothing was sent yet, so the caller gets the status and JSON."""
     first = b'data: {"error":{"message":"bad","code":400}}\n\n'
     async with house() as small:
         small.engine("a").chat = [stream(first)]
@@ -309,7 +309,7 @@ async def test_an_error_as_the_first_event_is_still_an_http_error(autojump_clock
 
 
 async def test_an_error_status_keeps_its_family(autojump_clock):
-    """CONTRACT 9: an engine's 503 is a 503 with its bounded Retry-After, in our own words."""
+    """Decision 9: an engine's 503 is a 503 with its bounded Retry-After, in our own words."""
     script = reply(b"{}", status=503, headers=((b"retry-after", b"900"),))
     async with house() as small:
         small.engine("a").chat = [script]
@@ -385,7 +385,7 @@ async def test_a_clamped_output_limit_is_said_aloud(autojump_clock):
 
 
 async def test_only_listed_headers_travel_upstream(autojump_clock):
-    """CONTRACT 11: the engine sees the tier's key and our request id, nothing of the caller."""
+    """Decision 11: the engine sees the tier's key and our request id, nothing of the caller."""
     async with house() as small:
         small.engine("a").chat = [good_reply()]
         await small.chat()
@@ -401,7 +401,7 @@ async def test_only_listed_headers_travel_upstream(autojump_clock):
 
 
 async def test_the_tool_call_of_a_cut_stream_never_ends_as_tool_use(autojump_clock):
-    """CONTRACT 16: a cut argument has no finish reason after it."""
+    """Decision 16: a cut argument has no finish reason after it."""
     call = {
         "index": 0,
         "id": "c1",

@@ -1,4 +1,4 @@
-"""Deadlines and heartbeats of a running exchange, on virtual time (CONTRACT 5-8)."""
+"""Deadlines and heartbeats of a running exchange, on virtual time (decisions 5-8)."""
 
 import trio
 
@@ -84,7 +84,7 @@ async def test_an_error_after_a_heartbeat_is_a_frame(autojump_clock):
 
 
 async def test_no_heartbeat_while_queued(autojump_clock):
-    """CONTRACT 5: nothing is sent to a caller that still waits for a place."""
+    """Decision 5: nothing is sent to a caller that still waits for a place."""
     async with house(admission_timeout_s=100) as small:
         small.limit_to(1)
         small.engine("a").chat = [good_stream(*["x"] * 10, gap_s=5.0)]

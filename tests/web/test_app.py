@@ -35,7 +35,7 @@ async def small():
 
 
 async def test_liveness_is_open_and_says_draining(small, autojump_clock):
-    """CONTRACT 25, 45: 200 ok without a key, 503 draining from the moment of a stop."""
+    """Decisions 25, 45: 200 ok without a key, 503 draining from the moment of a stop."""
     answer = await request(app_of(small), "GET", "/healthz", headers=[])
     assert (answer.status, answer.json) == (200, {"status": "ok"})
     small.house.is_draining = True
@@ -73,7 +73,7 @@ async def test_a_wrong_method_is_a_405_that_names_the_right_ones(small, autojump
 
 
 async def test_conflicting_framing_is_refused_before_the_body(small, autojump_clock):
-    """CONTRACT 19, 53: both Content-Length and Transfer-Encoding: 400 and close."""
+    """Decisions 19, 53: both Content-Length and Transfer-Encoding: 400 and close."""
     headers = [BEARER, (b"content-length", b"5"), (b"transfer-encoding", b"chunked")]
     answer = await request(app_of(small), "POST", CHAT, headers=headers, parts=[])
     assert (answer.status, answer.code) == (400, "invalid_request")
@@ -100,7 +100,7 @@ async def test_the_models_page_lists_aliases(small, autojump_clock):
 
 
 async def test_a_query_names_one_model(small, autojump_clock):
-    """CONTRACT 27: `model` filters, an unknown one is a 404, anything else a 400."""
+    """Decision 27: `model` filters, an unknown one is a 404, anything else a 400."""
     app = app_of(small)
     assert (await request(app, "GET", "/v1/models", query=b"model=llm.primary")).status == 200
     assert (await request(app, "GET", "/v1/models", query=b"model=x")).status == 404
@@ -160,7 +160,7 @@ async def test_a_unary_chat_through_the_application(small, autojump_clock):
 
 
 async def test_unsafe_ids_are_ignored(small, autojump_clock):
-    """CONTRACT 28: an id that is no safe token is neither kept nor echoed."""
+    """Decision 28: an id that is no safe token is neither kept nor echoed."""
     small.engine("a").chat = [good_reply()]
     headers = [BEARER, (b"request-id", b"a b"), (b"x-anvil-session-id", b"x" * 200)]
     answer = await request(
@@ -187,7 +187,7 @@ async def test_a_body_in_parts_is_joined(small, autojump_clock):
 
 
 async def test_a_body_past_the_cap_is_a_413(autojump_clock):
-    """CONTRACT 19, 36: counted while reading; nothing is kept beyond the cap."""
+    """Decisions 19, 36: counted while reading; nothing is kept beyond the cap."""
     config = config_of(server=ServerSettings(max_body_bytes=1024))
     async with open_small_house(config) as small:
         parts = [b"x" * 600, b"x" * 600, b"x" * 10**6]
@@ -243,7 +243,7 @@ async def test_a_dripping_body_is_bounded_in_all(autojump_clock):
 
 
 async def test_our_server_tells_of_leaving_in_the_same_step(small, autojump_clock):
-    """CONTRACT 39: `on_gone` closes the engine's stream without any task that watches."""
+    """Decision 39: `on_gone` closes the engine's stream without any task that watches."""
     small.engine("a").chat = [stream(ROLE, Fault.STALL)]
     side = Side()
     async with trio.open_nursery() as nursery:
@@ -265,7 +265,7 @@ async def test_a_client_that_had_already_gone(small, autojump_clock):
 
 @pytest.mark.parametrize("is_early", [True, False])
 async def test_under_another_server_a_watcher_stands_in(is_early, small, autojump_clock):
-    """CONTRACT 39: without our extension a task awaiting `receive()` sees the client leave."""
+    """Decision 39: without our extension a task awaiting `receive()` sees the client leave."""
     small.engine("a").chat = [stream(ROLE, text("x"), Fault.STALL)]
     leave = trio.Event()
     async with trio.open_nursery() as nursery:
@@ -318,7 +318,7 @@ async def test_lifespan_is_answered(small, autojump_clock):
 
 
 async def test_a_direct_tier_shows_no_member(autojump_clock):
-    """CONTRACT 3: a direct tier's pages and records have no member fields."""
+    """Decision 3: a direct tier's pages and records have no member fields."""
     async with open_small_house(config_of(direct_tier())) as small:
         small.engine().chat = [good_reply()]
         app = app_of(small)

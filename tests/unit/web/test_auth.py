@@ -1,4 +1,4 @@
-"""Credentials to principals (CONTRACT 11)."""
+"""Credentials to principals (decision 11)."""
 
 import pytest
 

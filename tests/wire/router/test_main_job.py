@@ -45,7 +45,7 @@ async def test_plain_and_streamed(kind: Kind, tmp_path):
 
 @kinds
 async def test_a_client_that_leaves_frees_everything_within_a_second(kind: Kind, tmp_path):
-    """CONTRACT 17: FIN in mid-stream closes the engine's connection and frees the lease."""
+    """Decision 17: FIN in mid-stream closes the engine's connection and frees the lease."""
     async with open_engines(kind, pace=SLOW) as urls, open_router(tmp_path, urls) as router:
         base = router.open_sockets()
         async with raw_client(router) as client:
@@ -182,7 +182,7 @@ async def test_a_thousand_slow_streams_at_once(kind: Kind, tmp_path):
 
 @kinds
 async def test_sigterm_lets_running_streams_end(kind: Kind, tmp_path):
-    """CONTRACT 25: new connections are refused, the running stream ends well, exit status 0."""
+    """Decision 25: new connections are refused, the running stream ends well, exit status 0."""
     async with open_engines(kind, pace=SLOW) as urls, open_router(tmp_path, urls) as router:
         async with raw_client(router) as client:
             await client.send_chat(max_tokens=6)
@@ -197,7 +197,7 @@ async def test_sigterm_lets_running_streams_end(kind: Kind, tmp_path):
 
 @kinds
 async def test_the_end_of_the_shutdown_bound_is_told_to_running_streams(kind: Kind, tmp_path):
-    """CONTRACT 25: at the end of shutdown_timeout_s a stream gets its terminal frame; exit 0."""
+    """Decision 25: at the end of shutdown_timeout_s a stream gets its terminal frame; exit 0."""
     async with open_engines(kind, pace=SLOW) as urls, open_router(tmp_path, urls) as router:
         async with raw_client(router) as client:
             await client.send_chat(max_tokens=1000)

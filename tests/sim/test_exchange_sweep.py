@@ -1,0 +1,20 @@
+"""The cancel sweep over whole exchanges, unary, streamed, queued and draining."""
+
+from functools import partial
+
+import pytest
+
+from tests.sim import exchange_sweep
+from tests.support.sim import seed_blocks, sweep
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("is_leaving", [False, True], ids=["cancelled", "left"])
+@pytest.mark.parametrize("kind", exchange_sweep.KINDS)
+def test_an_end_at_any_step_loses_nothing(kind, is_leaving, record_property):
+    """R009, T009: at whichever step it is cut, one record, at most one attempt, nothing held."""
+    scenario = partial(exchange_sweep.scenario, kind=kind, is_leaving=is_leaving)
+    seeds = [seed for block in seed_blocks() for seed in block][:10]
+    points = [sweep(seed, scenario, "exchange_sweep") for seed in seeds]
+    record_property("cancel points", sum(points))
+    assert min(points) > 20
