@@ -61,7 +61,7 @@ WITHDRAW = (
     Mutant(
         "withdrawn waiter is granted",
         LINE,
-        "            if ticket not in self._withdrawn:\n",
+        "            if asked.ticket not in self._withdrawn:\n",
         "            if True:\n",
     ),
     Mutant(
@@ -114,8 +114,8 @@ ORDER = (
     Mutant(
         "last come, first served",
         LINE,
-        "            ticket = next(iter(queue))\n",
-        "            ticket = next(reversed(queue))\n",
+        "self._asked[next(iter(queue))]",
+        "self._asked[next(reversed(queue))]",
     ),
     Mutant(
         "cursor stands still",
@@ -129,6 +129,79 @@ ORDER = (
         RANKING,
         "import bisect_right",
         "import bisect_left as bisect_right",
+    ),
+)
+
+CAPACITY = (
+    Mutant(
+        "counts compared instead of shares",
+        RANKING,
+        "one.local_numerator * (common // one.local_denominator)",
+        "one.local_numerator",
+    ),
+    Mutant(
+        "unknown pressure is no pressure",
+        RANKING,
+        "share, one.upstream_unknown, one",
+        "share, False, one",
+    ),
+    Mutant("pressure before share", RANKING, "        return share, one", "        return 0, one"),
+    Mutant(
+        "ties broken by name",
+        RANKING,
+        "    return sorted(equals, key=lambda one: one.rotating_rank)\n",
+        "    return equals\n",
+    ),
+    Mutant(
+        "signals of those left out stay",
+        MEMBERS,
+        "pressures.get(member_id, _UNKNOWN)",
+        "pressures.get(member_id, member.pressure)",
+    ),
+    Mutant(
+        "returning member keeps its pressure",
+        MEMBERS,
+        "            if member.is_retired:\n                member.pressure = _UNKNOWN\n",
+        "",
+    ),
+    Mutant(
+        "full member is ranked",
+        MEMBERS,
+        "            if (member := self._members[member_id]).has_room\n",
+        "            if (member := self._members[member_id])\n",
+    ),
+    Mutant(
+        "strategy forgotten",
+        STATE,
+        "strategy or self._members.strategy",
+        "strategy or Strategy.ROUND_ROBIN",
+    ),
+)
+
+AFFINITY = (
+    Mutant(
+        "session overrides the order",
+        MEMBERS,
+        "(one.member_id for one in equals)",
+        "(one.member_id for one in scores)",
+    ),
+    Mutant(
+        "session ignored",
+        MEMBERS,
+        "            chosen = home_of(session_id, (one.member_id for one in equals))\n",
+        "            chosen = equals[0].member_id\n",
+    ),
+    Mutant(
+        "session of the waiting forgotten",
+        STATE,
+        "            granted.append(self._grant(asked))\n",
+        "            granted.append(self._grant(Acquire(asked.ticket, asked.client_id)))\n",
+    ),
+    Mutant(
+        "retired home counts",
+        MEMBERS,
+        " if not member.is_retired)\n",
+        ")\n",
     ),
 )
 
@@ -194,8 +267,8 @@ CEILING = (
     Mutant(
         "member ceiling not looked at",
         MEMBERS,
-        "            if member.has_room:\n",
-        "            if True:\n",
+        "return self.ceiling is None or self.active < self.ceiling",
+        "return True",
     ),
 )
 
@@ -204,7 +277,7 @@ READINESS = (
     Mutant(
         "grant without readiness",
         MEMBERS,
-        "        if self._ready is None:\n            return None\n",
+        "        if self._ready is None:\n            return False\n",
         "",
     ),
     Mutant(
@@ -387,6 +460,8 @@ TIER = Suite(
         *WITHDRAW,
         *LEASE,
         *ORDER,
+        *CAPACITY,
+        *AFFINITY,
         *INTENT,
         *CEILING,
         *READINESS,
