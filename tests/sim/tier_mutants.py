@@ -159,12 +159,6 @@ CAPACITY = (
         "pressures.get(member_id, member.pressure)",
     ),
     Mutant(
-        "returning member keeps its pressure",
-        MEMBERS,
-        "            if member.is_retired:\n                member.pressure = _UNKNOWN\n",
-        "",
-    ),
-    Mutant(
         "full member is ranked",
         MEMBERS,
         "            if (member := self._members[member_id]).has_room\n",

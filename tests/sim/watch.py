@@ -120,7 +120,6 @@ class WatchedTier:
                 if held - set(members):
                     self.reached["removed a member with leases"] += 1
 
-
     def _count_schedule(self, schedule: Schedule) -> None:
         shares = [Fraction(s.local_numerator, s.local_denominator) for s in schedule.scores]
         if shares:
