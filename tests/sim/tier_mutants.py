@@ -1,5 +1,6 @@
 """Bugs on purpose in tier, front door and what they stand on. Each was once somebody's idea."""
 
+from tests.sim.ranking_mutants import RANKING_MUTANTS
 from tests.support.mutants import Mutant, Suite
 
 __all__ = ["TIER"]
@@ -129,73 +130,6 @@ ORDER = (
         RANKING,
         "import bisect_right",
         "import bisect_left as bisect_right",
-    ),
-)
-
-CAPACITY = (
-    Mutant(
-        "counts compared instead of shares",
-        RANKING,
-        "one.local_numerator * (common // one.local_denominator)",
-        "one.local_numerator",
-    ),
-    Mutant(
-        "unknown pressure is no pressure",
-        RANKING,
-        "share, one.upstream_unknown, one",
-        "share, False, one",
-    ),
-    Mutant("pressure before share", RANKING, "        return share, one", "        return 0, one"),
-    Mutant(
-        "ties broken by name",
-        RANKING,
-        "    return sorted(equals, key=lambda one: one.rotating_rank)\n",
-        "    return equals\n",
-    ),
-    Mutant(
-        "signals of those left out stay",
-        MEMBERS,
-        "pressures.get(member_id, _UNKNOWN)",
-        "pressures.get(member_id, member.pressure)",
-    ),
-    Mutant(
-        "full member is ranked",
-        MEMBERS,
-        "            if (member := self._members[member_id]).has_room\n",
-        "            if (member := self._members[member_id])\n",
-    ),
-    Mutant(
-        "strategy forgotten",
-        STATE,
-        "strategy or self._members.strategy",
-        "strategy or Strategy.ROUND_ROBIN",
-    ),
-)
-
-AFFINITY = (
-    Mutant(
-        "session overrides the order",
-        MEMBERS,
-        "(one.member_id for one in equals)",
-        "(one.member_id for one in scores)",
-    ),
-    Mutant(
-        "session ignored",
-        MEMBERS,
-        "            chosen = home_of(session_id, (one.member_id for one in equals))\n",
-        "            chosen = equals[0].member_id\n",
-    ),
-    Mutant(
-        "session of the waiting forgotten",
-        STATE,
-        "            granted.append(self._grant(asked))\n",
-        "            granted.append(self._grant(Acquire(asked.ticket, asked.client_id)))\n",
-    ),
-    Mutant(
-        "retired home counts",
-        MEMBERS,
-        " if not member.is_retired)\n",
-        ")\n",
     ),
 )
 
@@ -454,8 +388,7 @@ TIER = Suite(
         *WITHDRAW,
         *LEASE,
         *ORDER,
-        *CAPACITY,
-        *AFFINITY,
+        *RANKING_MUTANTS,
         *INTENT,
         *CEILING,
         *READINESS,
