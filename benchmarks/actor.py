@@ -6,6 +6,7 @@ or `python -m benchmarks.actor`.
 
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import trio
 
@@ -92,7 +93,7 @@ def measure_state() -> float:
 
 def main() -> None:
     """Print the cost of one acquire and release for 1, 64 and 1000 callers at once."""
-    checkpoint = best(lambda: trio.run(loop, trio.lowlevel.checkpoint, 1))
+    checkpoint = best(partial(trio.run, loop, trio.lowlevel.checkpoint, 1))
 
     def show(label: str, cost: float) -> None:
         print(f"{label:44} {cost * 1e6:7.2f} us = {cost / checkpoint:4.1f} checkpoints")
@@ -104,7 +105,7 @@ def main() -> None:
         ("ceiling 16, most callers wait", 16, lease_with_work),
     ):
         for callers in CALLERS:
-            cost = best(lambda: trio.run(measure, callers, ceiling, work))  # noqa: B023
+            cost = best(partial(trio.run, measure, callers, ceiling, work))
             show(f"{label}, {callers} callers", cost)
 
 

@@ -67,7 +67,9 @@ async def _body(receive: Receive) -> bytes:
     body = b""
     while True:
         message = await receive()
-        body += message.get("body", b"")
+        part = message.get("body", b"")
+        assert isinstance(part, bytes)
+        body += part
         if not message.get("more_body", False):
             return body
 

@@ -84,9 +84,8 @@ class RouterClient:
                 response = await self._http.post(_CHAT, content=self._body(prompt, is_stream=False))
                 return _answer(response)
             return await self._listen(prompt, on_piece)
-        except httpx.ConnectError:
-            raise RouterGone from None
         except (httpx.TransportError, msgspec.MsgspecError):
+            await self.count_ready()  # a router that is being stopped closes its idle connections
             return Answer(None, problem="connection")
 
     async def count_ready(self) -> int:

@@ -32,6 +32,7 @@ class WriteQueue:
         self._stall_timeout_s = stall_timeout_s
         self._max_waiting_bytes = max_waiting_bytes
         self._waiting = bytearray()
+        self._limit_bytes = max_waiting_bytes
         self._drained: trio.Event | None = None  # while the task runs
         self._broken = False
 
@@ -43,8 +44,8 @@ class WriteQueue:
     def write(self, data: bytes) -> bool:
         """Send or keep `data`; never waits. True: the kernel has all of it.
 
-        A writer that goes on although more than `max_waiting_bytes` wait breaks the queue; one
-        write may be larger. Once broken, bytes are dropped.
+        A writer that goes on although more than `max_waiting_bytes` wait behind the first write,
+        which may be of any size, breaks the queue. Once broken, bytes are dropped.
         """
         if self._broken:
             return False
@@ -59,9 +60,10 @@ class WriteQueue:
                 return False
             if not rest:
                 return True
+            self._limit_bytes = len(rest) + self._max_waiting_bytes
             self._drained = trio.Event()
             self._spawn(self._drain)
-        elif len(self._waiting) > self._max_waiting_bytes:
+        elif len(self._waiting) > self._limit_bytes:
             self._break()
             return False
         self._waiting += rest

@@ -70,6 +70,11 @@ class Server:
         self._open = 0
         self._closed_one = trio.Event()
 
+    @property
+    def open_connections(self) -> int:
+        """How many connections are open now; never more than `max_connections`."""
+        return self._open
+
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve until `stop`, then end as gracefully as `shutdown_timeout_s` allows.
 
@@ -108,8 +113,7 @@ class Server:
         while listener.fileno() >= 0:
             try:
                 await trio.lowlevel.wait_readable(listener)
-                for _ in range(_ACCEPTS_A_TURN):
-                    await self._wait_for_room()
+                for _ in range(await self._wait_for_room()):
                     sock, _peer = listener.accept()
                     sock.setblocking(False)  # noqa: FBT003 - the library's signature
                     self._open += 1
@@ -130,24 +134,30 @@ class Server:
             self._closed_one.set()
             self._closed_one = trio.Event()
 
-    async def _wait_for_room(self) -> None:
-        """Let open connections never exceed `max_connections`.
+    async def _wait_for_room(self) -> int:
+        """How many of those who wait may come in, so that `max_connections` holds; at least one.
 
-        The one that has been idle for longest goes; with none idle, accepting pauses. The kernel
-        keeps who comes then waiting in line, which a 503 would not: over TLS it could not be said
-        without the handshake, and a client that has not been read might never see it.
+        Without room, the connection that has been idle for longest goes; with none that has been
+        for a while, accepting pauses. The kernel keeps who comes then waiting in line, which a 503
+        would not: over TLS it could not be said without the handshake, and a client whose request
+        has not been read might never see it.
         """
         while self._open >= self._options.max_connections:
             if not self._evict_one():
                 self._log.accept_paused("max_connections")
             with trio.move_on_after(_PAUSE_S):  # then look again: one may have become idle
                 await self._closed_one.wait()
+        return min(self._options.max_connections - self._open, _ACCEPTS_A_TURN)
 
     def _evict_one(self) -> bool:
         idle = [each for each in self._shared.connections if each.idle_since is not None]
-        if idle:
-            min(idle, key=lambda each: each.idle_since or 0.0).evict()
-        return bool(idle)
+        idlest = min(idle, key=lambda each: each.idle_since or 0.0, default=None)
+        if idlest is None or idlest.idle_since is None:
+            return False
+        if trio.current_time() - idlest.idle_since < self._options.spare_idle_s:
+            return False
+        idlest.evict()
+        return True
 
     # stopping
 

@@ -15,94 +15,27 @@ from h2.errors import ErrorCodes
 from h2.exceptions import ProtocolError
 from priority.priority import MissingStreamError
 
+from anvil_trio.server.frames import FrameGuard
 from anvil_trio.server.http1 import ProtocolArgs
 from anvil_trio.server.hypercorn_names import (
     Body,
-    BufferCompleteError,
-    EventLike,
+    Closed,
+    Event,
     H2Protocol,
     InformationalResponse,
+    RawData,
     Response,
     StreamBuffer,
     StreamClosed,
     StreamEvent,
     Updated,
 )
+from anvil_trio.server.outbox import Outbox
 from anvil_trio.server.tasks import inbox_of
 
 __all__ = ["Http2"]
 
-_ENOUGH_BYTES = 32_768
 _INBOX_ROOM = 256
-
-
-class _Outbox(StreamBuffer):
-    """What one stream has still to send. Nothing here waits but `drained`, and that for the client.
-
-    Hypercorn wakes a sender when it takes little, also from a shut window, and so keeps all that an
-    application can make. Here the sender waits until little is left, and no longer than the stall
-    deadline while nothing is taken: then its client is as good as gone.
-    """
-
-    def __init__(
-        self,
-        event_class: type[EventLike],
-        *,
-        stall_timeout_s: float,
-        max_waiting_bytes: int,
-        on_stall: Callable[[], Awaitable[None]],
-    ) -> None:
-        super().__init__(event_class)
-        self._stall_timeout_s = stall_timeout_s
-        self._max_waiting_bytes = max_waiting_bytes
-        self._on_stall = on_stall
-        self._moved = trio.Event()
-        self._is_closed = False
-
-    @property
-    def is_ended(self) -> bool:
-        """Whether the application has said all it had to say."""
-        return self._complete
-
-    async def push(self, data: bytes) -> None:
-        if self._complete:
-            raise BufferCompleteError
-        if len(self.buffer) > self._max_waiting_bytes:  # a sender that does not wait
-            await self._on_stall()
-        else:
-            self.buffer += data
-
-    async def drain(self) -> None:
-        """Hypercorn waits here for the last part, and before trailers; only those have to."""
-        await self._wait_until(lambda: self._complete or not self.buffer)
-
-    async def drained(self) -> None:
-        """Wait until little is left, at the end until the end is sent; or the stream is gone."""
-        await self._wait_until(lambda: not self._complete and len(self.buffer) < _ENOUGH_BYTES)
-
-    async def pop(self, max_length: int) -> bytes:
-        data = bytes(self.buffer[:max_length])
-        del self.buffer[:max_length]
-        if data:
-            self._move()
-        return data
-
-    async def close(self) -> None:
-        await super().close()
-        self._is_closed = True
-        self._move()
-
-    def _move(self) -> None:
-        self._moved.set()
-        self._moved = trio.Event()
-
-    async def _wait_until(self, is_done: Callable[[], bool]) -> None:
-        while not (self._is_closed or is_done()):
-            with trio.move_on_after(self._stall_timeout_s) as scope:
-                await self._moved.wait()
-            if scope.cancelled_caught:
-                await self._on_stall()
-                return
 
 
 class Http2(H2Protocol):
@@ -123,6 +56,7 @@ class Http2(H2Protocol):
         self._drained = drained
         self._stall_timeout_s = stall_timeout_s
         self._max_waiting_bytes = max_waiting_bytes
+        self._frames = FrameGuard(self.config.h2_max_inbound_frame_size)
         self._owed: dict[int, int] = {}  # bytes of a stream's window to give back once it reads on
         self._expecting: set[int] = set()  # streams whose client waits for 100 Continue
 
@@ -136,6 +70,16 @@ class Http2(H2Protocol):
         with suppress(ProtocolError):
             self.connection.close_connection()
         return self.connection.data_to_send()
+
+    async def handle(self, event: Event) -> None:
+        """Hypercorn's, but a frame that claims to be too long ends the connection at once."""
+        if isinstance(event, RawData) and not self._frames.accepts(event.data):
+            with suppress(ProtocolError):
+                self.connection.close_connection(ErrorCodes.FRAME_SIZE_ERROR)
+            await self._flush()
+            await self.send(Closed())
+        else:
+            await super().handle(event)
 
     async def _report_idle(self) -> None:
         await self.send(Updated(idle=self.idle))
@@ -154,7 +98,7 @@ class Http2(H2Protocol):
 
     async def _stream_drained(self, stream_id: int) -> None:
         buffer = self.stream_buffers.get(stream_id)
-        if isinstance(buffer, _Outbox):
+        if isinstance(buffer, Outbox):
             await buffer.drained()
         else:
             await trio.lowlevel.checkpoint()  # gone: a loop of sends must not starve the others
@@ -217,23 +161,25 @@ class Http2(H2Protocol):
             await self._end_refused(request.stream_id)
 
     async def _take_body(self, event: h2.events.DataReceived) -> None:
-        """Hand the part on; its bytes of the window go back once the application wants more.
+        """Hand the part on.
 
-        So a body that nobody reads fills its own window and stops no other stream. What comes for
-        a stream that has ended is dropped: the client may not know yet.
+        Its bytes of the connection's window go back at once, those of the stream's once the
+        application wants more: a body that nobody reads fills its own window and stops no other
+        stream. What comes for a stream that has ended is dropped: the client may not know yet.
         """
-        stream = self.streams.get(event.stream_id)
+        stream_id, length = event.stream_id, event.flow_controlled_length
+        self._open_window(length)
+        stream = self.streams.get(stream_id)
         inbox = None if stream is None else inbox_of(stream.scope)
         if stream is None or inbox is None or inbox.is_shut:
-            self._acknowledge(event.stream_id, event.flow_controlled_length)
+            self._open_window(length, stream_id)
             return
-        owed = self._owed.get(event.stream_id, 0)
-        self._owed[event.stream_id] = owed + event.flow_controlled_length
+        self._owed[stream_id] = self._owed.get(stream_id, 0) + length
         if event.data:
-            await stream.handle(Body(stream_id=event.stream_id, data=event.data))
+            await stream.handle(Body(stream_id=stream_id, data=event.data))
         if inbox.is_hungry or not event.data:
-            self._give_back(event.stream_id)
-        await self._end_refused(event.stream_id)
+            self._give_back(stream_id)
+        await self._end_refused(stream_id)
 
     async def _end_refused(self, stream_id: int) -> None:
         """A WebSocket that hypercorn refused has had its answer; hypercorn would keep it."""
@@ -250,18 +196,17 @@ class Http2(H2Protocol):
             self._expecting.discard(stream_id)
             go_on = InformationalResponse(stream_id=stream_id, headers=[], status_code=100)
             await self.stream_send(go_on)
-        if self._give_back(stream_id):
+        if stream_id in self._owed:
+            self._give_back(stream_id)
             await self._flush()
 
-    def _give_back(self, stream_id: int) -> bool:
-        owed = self._owed.pop(stream_id, 0)
-        if owed:
-            self._acknowledge(stream_id, owed)
-        return owed > 0
+    def _give_back(self, stream_id: int) -> None:
+        self._open_window(self._owed.pop(stream_id, 0), stream_id)
 
-    def _acknowledge(self, stream_id: int, count: int) -> None:
-        with suppress(ProtocolError):  # the connection is closing
-            self.connection.acknowledge_received_data(count, stream_id)
+    def _open_window(self, count: int, stream_id: int | None = None) -> None:
+        with suppress(ProtocolError, KeyError):  # h2 has ended the connection, forgotten the stream
+            if count:
+                self.connection.increment_flow_control_window(count, stream_id)
 
     # a stream's life
 
@@ -271,7 +216,7 @@ class Http2(H2Protocol):
         inbox = inbox_of(self.streams[stream_id].scope)
         if inbox is None:  # refused, and answered
             return
-        self.stream_buffers[stream_id] = _Outbox(
+        self.stream_buffers[stream_id] = Outbox(
             self.context.event_class,
             stall_timeout_s=self._stall_timeout_s,
             max_waiting_bytes=self._max_waiting_bytes,
@@ -292,7 +237,7 @@ class Http2(H2Protocol):
         self._expecting.discard(stream_id)
         self._give_back(stream_id)
         buffer = self.stream_buffers.get(stream_id)
-        if isinstance(buffer, _Outbox) and not buffer.is_ended:
+        if isinstance(buffer, Outbox) and not buffer.is_ended:
             self._reset(stream_id, ErrorCodes.INTERNAL_ERROR)
             await self._discard(stream_id)
         elif self.closed:

@@ -29,13 +29,16 @@ class ServerOptions:
     stopping_linger_s: float = 0.3
     """The same while the server stops."""
 
+    spare_idle_s: float = 1.0
+    """At `max_connections`, one that has been idle for longer than this makes room for another."""
+
     handshake_timeout_s: float = 10.0
     max_head_bytes: int = 65_536
     max_ahead_bytes: int = 65_536
     """What a client may send ahead while its reply is outstanding; nobody needs more."""
 
     max_waiting_bytes: int = 1_048_576
-    """A write that would queue up behind more than this resets the connection."""
+    """What may queue up behind a write that waits; a sender that goes on beyond it is cut off."""
 
     max_streams: int = 256
     """HTTP/2 streams open at once on one connection."""

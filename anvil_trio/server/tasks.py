@@ -90,6 +90,7 @@ class Tasks(TaskGroup):
             await self._send_joined(send, message, self._channel.flush)
         else:
             await send(message)
+            self._channel.flush()  # with the head, if it came in this very step
         await inbox.drained()
 
     async def _send_joined(

@@ -10,6 +10,7 @@ which script runs.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,7 @@ CONTEXT_TOKENS = 262_144
 NORM_EPSILON = 1e-5
 BOS, EOS = "<|im_start|>", "<|im_end|>"
 
-Weights = NDArray[np.float32]
+Weights: TypeAlias = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ def pure_modules() -> Sequence[str]:
     return tuple(pure["source_modules"])
 
 
-def pure_patterns() -> Sequence[str]:
+def pure_patterns() -> list[str]:
     """The same as file patterns."""
     paths = [name.replace(".", "/") for name in pure_modules()]
     return [f"*/{path}/*" if (ROOT / path).is_dir() else f"*/{path}.py" for path in paths]

@@ -49,8 +49,9 @@ SERVER = ServerSettings(
     client_stall_timeout_s=30,
     max_concurrency=4,
 )
-LONGEST_MS = 1000 * (60 + 200 + 30 + 1)
-GAPS = (0.0, 0.0, 0.01, 1.0, 8.0, 19.0, 25.0)
+LONGEST_MS = 1000 * (3 + 10 + 200 + 30 + 1)
+"""A body, a wait, the total deadline, a caller that reads its last bytes at leisure."""
+GAPS = (0.0, 0.0, 0.01, 1.0, 8.0, 15.0, 19.0, 25.0)
 BEAT = b": keepalive\n"
 
 RARE = (
@@ -107,24 +108,24 @@ class World:
     def draw_reply(self, number: int) -> Reply:
         """A good answer, or one of the ways in which an engine fails."""
         rng = self.rng
-        steps: list[Step] = [rng.choice(GAPS), ROLE]
-        for piece in (f"<{number}:", "1,", "2,", "3,", "4>"):
-            steps += [rng.choice(GAPS), text(piece)]
-        good: list[Step] = [*steps, STOP, DONE, END]
-        kind = rng.randrange(12)
-        if kind < 5:
-            return Reply((Head(200, SSE), *good))
-        if kind == 5:
-            return good_reply(f"<{number}:1,2,3,4>")
-        if kind == 6:
-            return rng.choice((REFUSED, STALLED_CONNECT, STALLED_WRITE, BROKEN_WRITE))
-        if kind == 7:
-            return reply(b"{}", status=rng.choice((400, 401, 429, 500, 503)))
-        if kind == 8:  # the end comes in its own good time
-            return Reply((Head(200, SSE), *steps, STOP, rng.choice(GAPS), DONE, Fault.STALL))
+        pieces: list[Step] = []
+        for piece in (ROLE, *map(text, (f"<{number}:", "1,", "2,", "3,", "4>"))):
+            pieces += [rng.choice(GAPS), piece]
+        good: list[Step] = [Head(200, SSE), *pieces, STOP, DONE, END]
         fault: Step = rng.choice((*Fault, b"data: {oops\n\n", b": comment\n\n", END))
-        cut = rng.randrange(len(good))
-        return Reply((Head(200, SSE), *good[:cut], fault, *good[cut:]))
+        cut = rng.randrange(1, len(good))
+        endless: list[Step] = [8.0, text("...")] * 60
+        return rng.choice((
+            *[Reply(tuple(good))] * 5,
+            *[Reply((*good[:cut], fault, *good[cut:]))] * 4,
+            good_reply(f"<{number}:1,2,3,4>"),
+            rng.choice((REFUSED, STALLED_CONNECT, STALLED_WRITE, BROKEN_WRITE)),
+            reply(b"{}", status=rng.choice((400, 401, 429, 500, 503))),
+            # the end comes in its own good time
+            Reply((Head(200, SSE), *pieces, STOP, rng.choice(GAPS), DONE, Fault.STALL)),
+            Reply((Head(200, SSE), ROLE, *endless)),
+            Reply((Fault.STALL,)),
+        ))
 
     # callers
 
@@ -138,13 +139,21 @@ class World:
             body = rng.choice((b"{", chat_body(model="llm.unknown")))
         caller = FakeCaller(body, body_delay_s=rng.choice((0, 0, 0, 0.01, 3)))
         self.callers.append(caller)
-        if rng.random() < 0.1:
-            caller.on_chunk = lambda data: caller.leave() if DONE in data else None
+        if rng.random() < 0.15:
+            act = rng.choice((caller.leave, caller.stop_reading, self.shut_down))
+            caller.on_chunk = lambda data: act() if DONE in data else None
+            self.paused.add(caller)
         async with trio.open_nursery() as nursery:
             with trio.CancelScope() as scope:
                 nursery.start_soon(self.habits, caller, scope)
                 await self.small.serve(caller, rng.choice(("one", "two", "_legacy")))
             nursery.cancel_scope.cancel()
+        if caller.left_at is not None and not scope.cancelled_caught:
+            assert trio.current_time() == caller.left_at, "it went on for a caller that had left"
+
+    def shut_down(self) -> None:
+        """The end of a shutdown's bound, for all who are there."""
+        self.small.house.exchanges.shut_down()
 
     async def habits(self, caller: FakeCaller, scope: trio.CancelScope) -> None:
         """A caller may pause, leave, or be cancelled from outside."""
@@ -190,8 +199,9 @@ class World:
 
     def set_ceilings(self, members: tuple[MemberId, ...], each: int | None) -> None:
         """New ceilings; requests that run already may be more for a while."""
-        for member in members:
-            self.small.engine(member).limit = None
+        for engine in self.small.engines.values():
+            assert isinstance(engine, Engine)
+            engine.limit = None
         self.small.house.tiers[TIER].reconfigure(
             dict.fromkeys(members, each), self.rng.choice((None, 1, 3))
         )
@@ -228,6 +238,7 @@ class World:
 
     def judge_caller(self, caller: FakeCaller) -> None:
         """A stream has exactly one end; a success is whole."""
+        assert caller.taken_while_paused <= 2, "no back-pressure"  # what waits, and last words
         for code in re.findall(rb'"code":"(\w+)"', caller.received):
             self.reached[f"code:{code.decode()}"] += 1
         if caller.received.startswith(BEAT):
@@ -262,8 +273,9 @@ def _config(rng: Random) -> RouterConfig:
 
 async def scenario(rng: Random, reached: Reached) -> None:
     """A handful of requests, whatever may happen to them, and a look at what is left."""
-    with capture_logs():  # event lines would drown the output
+    with capture_logs() as lines:
         await _live(rng, reached)
+    assert not [line for line in lines if line["event"] == "exchange_failed"], "a bug"
 
 
 async def _live(rng: Random, reached: Reached) -> None:
@@ -285,7 +297,7 @@ async def _live(rng: Random, reached: Reached) -> None:
                 nursery.start_soon(world.operate)
                 if rng.random() < 0.15:
                     await trio.sleep(rng.choice((0.01, 2, 12, 30)))
-                    small.house.exchanges.shut_down()
+                    world.shut_down()
             outer.cancel_scope.cancel()
         await small.assert_at_rest()
         world.judge()

@@ -29,6 +29,7 @@ class Link:
         self._there: deque[TierMessage | Common] = deque()
         self._back: deque[tuple[Ticket, TierReply]] = deque()
         self._news = trio.Event()
+        self._idle = trio.Event()
         self.caller: Caller[TierMessage, TierReply] = Caller(owner, self._post, Granted)
         actor.connect(owner, self)
         self.handle = TierHandle(actor.tier_id, self.caller)
@@ -36,19 +37,27 @@ class Link:
     async def run(self) -> None:
         """Carry messages, one after a while, either way; until cancelled."""
         while True:
-            if not self._there and not self._back:
-                self._news = trio.Event()
-                await self._news.wait()
             await trio.sleep(self._rng.choice(DELAYS_S))
             if self._there and (not self._back or self._rng.random() < 0.5):
                 self._actor.mailbox.post(self._there.popleft())
             elif self._back:
                 self.caller.deliver(*self._back.popleft())
+            else:
+                await self._wait_for_news()
 
     async def idle(self) -> None:
-        """Wait until everything said has arrived."""
-        while self._there or self._back:
-            await trio.sleep(1)
+        """Wait until everything said has arrived, and what was answered to it."""
+        self._idle = trio.Event()
+        self._news.set()
+        await self._idle.wait()
+
+    async def _wait_for_news(self) -> None:
+        self._news = trio.Event()
+        with trio.move_on_after(1) as silence:
+            await self._news.wait()
+        if silence.cancelled_caught:
+            self._idle.set()
+            await self._news.wait()
 
     def _post(self, message: TierMessage | Common) -> None:
         self._there.append(message)

@@ -10,13 +10,16 @@ from tests.support.sim import explore, regressions, seed_blocks
 SHARE = 10
 """One exchange seed for so many actor seeds: a whole world costs more."""
 
+BLOCK = 1000
+"""So many worlds reach every rare state."""
+
 
 def _blocks() -> list[range]:
     if "SEED" in os.environ:
         return seed_blocks()
     blocks = seed_blocks()
-    seeds = max(300, blocks[-1].stop // SHARE)
-    count = max(1, min(len(blocks), seeds // 250))
+    seeds = max(BLOCK, blocks[-1].stop // SHARE)
+    count = max(1, min(len(blocks), seeds // BLOCK))
     return [range(seeds * n // count, seeds * (n + 1) // count) for n in range(count)]
 
 

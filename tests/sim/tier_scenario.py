@@ -68,7 +68,8 @@ RARE = (
 )
 
 MEMBERS = [MemberId(name) for name in "abc"]
-CEILINGS = (None, 1, 1, 1, 2, 3)
+MEMBER_CEILINGS = (None, 1, 1, 1, 2, 3)
+TIER_CEILINGS = (None, None, None, 1, 2, 3)
 PAUSES_S = (0, 0.001, 0.001, 0.3, 0.7)
 PATIENCE_S = (0, 0.001, 0.5, 1, 100, 100, math.inf)
 CLIENTS = [ClientId(name) for name in "pqr"]
@@ -103,7 +104,7 @@ class World:
         self.crashed: list[str] = []
         self.whole_tier = rng.choice((0, 0.3, 1))
         members = self.draw_members()
-        ceiling, strategy = rng.choice(CEILINGS), rng.choice(tuple(Strategy))
+        ceiling, strategy = rng.choice(TIER_CEILINGS), rng.choice(tuple(Strategy))
         self.actor = TierActor(TierId("t"), members, ceiling, strategy)
         handles = {owner: self.actor.handle(owner) for owner in (NEAR, ALSO_NEAR)}
         assert isinstance(self.actor.machine, TierState)
@@ -175,7 +176,7 @@ class World:
             (self.operator, 0.5),
             (self.meddler, 0.5),
             (self.administrator, 0.5),
-            (self.reaper, 0.5),
+            (self.reaper, 0.6),
             (self.saboteur, 0.1),
         ):
             if self.rng.random() < often:
@@ -270,7 +271,7 @@ class World:
         for _ in range(self.rng.randint(1, 2)):
             await self.pause()
             strategy = self.rng.choice((None, *Strategy))
-            self.ours.reconfigure(self.draw_members(), self.rng.choice(CEILINGS), strategy)
+            self.ours.reconfigure(self.draw_members(), self.rng.choice(TIER_CEILINGS), strategy)
 
     async def reaper(self) -> None:
         """Finds that another owner has gone."""
@@ -293,7 +294,7 @@ class World:
     def draw_members(self) -> dict[MemberId, int | None]:
         """Some members and their ceilings."""
         members = self.rng.sample(MEMBERS, self.rng.randint(1, 3))
-        return {member: self.rng.choice(CEILINGS) for member in members}
+        return {member: self.rng.choice(MEMBER_CEILINGS) for member in members}
 
     def draw_target(self) -> MemberId | None:
         """The tier or a member; in one world mostly this, in another mostly that."""

@@ -17,7 +17,8 @@ class FakeCaller:
         self._room = trio.Event()
         self._room.set()
         self.has_started = False
-        self.has_left = False
+        self.left_at: float | None = None
+        self.taken_while_paused = 0
         self.bytes_sent = 0
         self.status: int | None = None
         self.headers: dict[bytes, bytes] = {}
@@ -31,16 +32,22 @@ class FakeCaller:
         """All body bytes so far."""
         return b"".join(self.chunks)
 
+    @property
+    def has_left(self) -> bool:
+        """Whether it went away."""
+        return self.left_at is not None
+
     def leave(self) -> None:
         """Go away: what the server would tell the exchange in the same step."""
-        self.has_left = True
+        self.left_at = trio.current_time()
         self._room.set()
         if self._leave is not None:
             self._leave()
 
     def stop_reading(self) -> None:
-        """From now on a write waits."""
-        self._room = trio.Event()
+        """From now on a write waits; to a caller that has left none ever does."""
+        if not self.has_left and self._room.is_set():
+            self._room = trio.Event()
 
     def read_on(self) -> None:
         """Writes go through again."""
@@ -79,6 +86,7 @@ class FakeCaller:
     def _take(self, data: bytes) -> None:
         assert self.has_started, "body bytes before the head"
         assert not self.has_ended, "body bytes after the end"
+        self.taken_while_paused += not self._room.is_set()
         self.bytes_sent += len(data)
         self.chunks.append(data)
         self.chunk_times.append(trio.current_time())

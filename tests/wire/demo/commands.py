@@ -28,13 +28,18 @@ class Running:
 
     def __init__(self, process):
         self.process = process
+        self._unread = b""
 
     def line(self):
         """The next line of stdout, which must come in time."""
-        assert select.select([self.process.stdout], [], [], START_S)[0], "no line in time"
-        line = self.process.stdout.readline()
-        assert line, "the command ended"
-        return line.rstrip("\n")
+        while b"\n" not in self._unread:
+            pipe = self.process.stdout.fileno()
+            assert select.select([pipe], [], [], START_S)[0], "no line in time"
+            data = os.read(pipe, 65536)
+            assert data, "the command ended"
+            self._unread += data
+        line, _, self._unread = self._unread.partition(b"\n")
+        return line.decode()
 
     def lines_until(self, start):
         """All lines up to the first that begins with `start`, and that one."""
@@ -47,7 +52,7 @@ class Running:
         """Send a signal; the status, and the rest of stdout and stderr."""
         self.process.send_signal(number)
         out, err = self.process.communicate(timeout=END_S)
-        return self.process.returncode, out, err
+        return self.process.returncode, (self._unread + out).decode(), err.decode()
 
 
 @contextmanager
@@ -55,11 +60,9 @@ def running(*arguments, **environ):
     """A command that is killed when the block is left, if it still runs."""
     process = subprocess.Popen(
         [sys.executable, "-m", "anvil_trio", *arguments],
-        env={**os.environ, "PYTHONUNBUFFERED": "1", **environ},
+        env={**os.environ, **environ},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
-        bufsize=1,
     )
     with process:
         try:

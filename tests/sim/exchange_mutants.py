@@ -1,0 +1,176 @@
+"""Bugs on purpose in the exchange and the upstream client."""
+
+from tests.support.mutants import Mutant, Suite
+
+__all__ = ["EXCHANGE"]
+
+RUN = "anvil_trio.exchange.run"
+WATCH = "anvil_trio.exchange.watch"
+DEADLINES = "anvil_trio.exchange.deadlines"
+RELAY = "anvil_trio.exchange.relay"
+STREAM = "anvil_trio.exchange.stream_relay"
+HOUSE = "anvil_trio.exchange.house"
+DELIVERY = "anvil_trio.exchange.delivery"
+CLIENT = "anvil_trio.upstream.client"
+
+GIVE_BACK = (
+    Mutant("permit never given back", RUN, "        with permit:\n", "        if permit:\n"),
+    Mutant("lease never given back", RUN, "with got as lease:", "if lease := got:"),
+    Mutant(
+        "an await between the lease and its block",
+        RUN,
+        "        with got as lease:\n",
+        "        await trio.lowlevel.checkpoint()\n        with got as lease:\n",
+    ),
+    Mutant(
+        "upstream stream never closed",
+        CLIENT,
+        '"left without having been entered"\n        await self._stream.aclose()',
+        '"left without having been entered"',
+    ),
+    Mutant(
+        "upstream stream closed only when all went well",
+        CLIENT,
+        '"left without having been entered"\n        await',
+        '"left without having been entered"\n        if exc is None:\n            await',
+    ),
+    Mutant("an exchange that is never forgotten", HOUSE, "self._running.discard(watch)", "pass"),
+)
+
+RECORD = (
+    Mutant(
+        "no record when cancelled",
+        RUN,
+        "        finally:\n            self._write_record(closing.outcome)",
+        "        except ZeroDivisionError:\n            raise\n"
+        "        self._write_record(closing.outcome)",
+    ),
+    Mutant(
+        "the wait is recorded to the end of the request",
+        RUN,
+        "        finally:\n            self._record.answered_at = trio.current_time()\n",
+        "        finally:\n            pass\n",
+    ),
+)
+
+ENDS = (
+    Mutant("leaving is not heard", WATCH, "        self.life.cancel()\n", "        pass\n"),
+    Mutant(
+        "the total deadline never runs",
+        WATCH,
+        "self.life.deadline = trio.current_time() + self.limits.total_s",
+        "pass",
+    ),
+    Mutant(
+        "the admission deadline never runs",
+        RUN,
+        "trio.move_on_after(self._watch.limits.admission_s)",
+        "trio.CancelScope()",
+    ),
+    Mutant(
+        "a failure after [DONE] is told",
+        RUN,
+        "if self._streaming is not None and self._streaming.has_said_all:",
+        "if False:",
+    ),
+    Mutant(
+        "a stall after [DONE] is told",
+        STREAM,
+        "        if self.has_said_all:  # stuck",
+        "        if False:  # stuck",
+    ),
+    Mutant(
+        "last words without a bound",
+        DELIVERY,
+        "    with trio.move_on_after(patience):\n",
+        "    with trio.CancelScope():\n",
+    ),
+    Mutant(
+        "a second head after the stream began",
+        DELIVERY,
+        "        elif caller.has_started:\n",
+        "        elif False:\n",
+    ),
+)
+
+DEADLINE = (
+    Mutant(
+        "the engine's silence never counts",
+        DEADLINES,
+        "            return self._quiet_kind\n",
+        "            return Due.NOTHING\n",
+    ),
+    Mutant(
+        "a stall never counts",
+        DEADLINES,
+        "return Due.STALL if now",
+        "return Due.NOTHING if now",
+    ),
+    Mutant(
+        "a lapse ends the relay",
+        RELAY,
+        "            while due in {Due.NOTHING, Due.HEARTBEAT}:\n",
+        "            while due in {Due.NOTHING}:\n",
+    ),
+    Mutant(
+        "a write that was cut is not gone on with",
+        STREAM,
+        "            if self._outbox:\n                await self._hand_over()\n"
+        "            else:\n                await self._caller.drained()\n",
+        "            pass\n",
+    ),
+    Mutant(
+        "a head that was received is lost",
+        RELAY,
+        "            self._head = item\n",
+        "            await trio.lowlevel.checkpoint()\n            self._head = item\n",
+    ),
+    Mutant(
+        "body bytes that were received are lost",
+        RELAY,
+        "            self._collected.append(item)\n",
+        "            await trio.lowlevel.checkpoint()\n            self._collected.append(item)\n",
+    ),
+    Mutant(
+        "an event that was received is lost",
+        STREAM,
+        "            before = translator.events\n",
+        "            await trio.lowlevel.checkpoint()\n            before = translator.events\n",
+    ),
+)
+
+TERMINAL = (
+    Mutant(
+        "a break after the finish reason is a failure",
+        STREAM,
+        "        if translator.is_finished or translator.is_done:\n            return Closing",
+        "        if False:\n            return Closing",
+    ),
+    Mutant(
+        "a failure to dispatch ends as a bug",
+        RUN,
+        "        except UpstreamFailed as failure:\n            return broken(failure.problem)\n",
+        "        except ZeroDivisionError:\n            raise\n",
+    ),
+    Mutant(
+        "one more attempt when the first fails",
+        RUN,
+        "            return broken(failure.problem)\n        finally:",
+        "            async with open_stream(upstream, prepared.rendered.body, headers):\n"
+        "                return broken(failure.problem)\n        finally:",
+    ),
+)
+
+EXCHANGE = Suite(
+    name="exchange",
+    hunt="tests.sim.exchange_hunt",
+    packages=(
+        "anvil_trio.exchange",
+        "anvil_trio.upstream.client",
+        "tests.support.small_house",
+        "tests.sim.exchange_lapses",
+        "tests.sim.exchange_scenario",
+        "tests.sim.exchange_sweep",
+    ),
+    mutants=(*GIVE_BACK, *RECORD, *ENDS, *DEADLINE, *TERMINAL),
+)
