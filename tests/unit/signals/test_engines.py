@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -236,3 +237,17 @@ def test_every_engine_observes_only_what_exists():
     known = {field.name for field in fields(Observation)}
     for engine in ENGINES:
         assert set(engine.series) <= known
+
+
+def test_the_page_names_every_series():
+    """The table of docs/capacity.md is the code's: each number, each engine, each name in order."""
+    page = (Path(__file__).parents[3] / "docs" / "capacity.md").read_text(encoding="utf-8")
+    rows = [line.strip("|").split("|") for line in page.splitlines() if line.startswith("| `")]
+    shown = {
+        row[0].strip(" `"): tuple(tuple(re.findall("`([^`]+)`", cell)) for cell in row[1:])
+        for row in rows
+    }
+    assert set(shown) == {field for engine in ENGINES for field in engine.series}
+    for field, cells in shown.items():
+        names = [engine.series[field].names if field in engine.series else () for engine in ENGINES]
+        assert cells == tuple(names)
