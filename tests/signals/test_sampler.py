@@ -29,11 +29,9 @@ def page(running: int = 0, waiting: int = 0) -> Reply:
 
 def capacity_tier(*members: str, engine: str | None = "vllm", ceiling: int = 4) -> Tier:
     """A capacity tier whose members all have the same ceiling."""
-    tier = replica_tier(members=members, replica_strategy="capacity", engine=engine)
-    replicas = tuple(
-        member.model_copy(update={"max_concurrency": ceiling}) for member in tier.replicas
+    return replica_tier(
+        members=members, ceiling=ceiling, replica_strategy="capacity", engine=engine
     )
-    return tier.model_copy(update={"replicas": replicas})
 
 
 class World:
@@ -215,7 +213,7 @@ async def test_nobody_reads_what_nobody_looks_at(autojump_clock):
     world = World(
         replica_tier(engine="vllm"),
         direct_tier("plain"),
-        capacity_tier("x", "y", engine="else").model_copy(update={"id": "odd"}),
+        replica_tier("odd", ceiling=1, replica_strategy="capacity", engine="else"),
     )
     start = trio.current_time()
     await world.run_until(start + 6)
