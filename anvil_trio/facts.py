@@ -15,6 +15,7 @@ __all__ = [
     "Pressure",
     "Readiness",
     "Schedule",
+    "Served",
     "Silence",
     "TierPhase",
     "TierSnapshot",
@@ -49,17 +50,27 @@ class Readiness:
 
 
 @dataclass(frozen=True, slots=True)
+class Served:
+    """What an engine that owns its tier's metadata serves."""
+
+    model: str
+    context_limit: int
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What the last probe of one member found. Reasons come from a closed list only.
 
     `observed_model` is the served name if it equals the expected one, else None: an unexpected
-    name is never kept. `checked_at` is trio time; None before the first probe.
+    name is never kept. `served` is what is adopted of an upstream-owned tier's engine.
+    `checked_at` is trio time; None before the first probe.
     """
 
     is_ready: bool
     reason: str
     observed_model: str | None = None
     checked_at: float | None = None
+    served: Served | None = None
 
 
 class Freshness(StrEnum):

@@ -38,7 +38,6 @@ PENDING_IN_ROUTER = (
 )
 PENDING_IN_TIER = (
     "dialect",
-    "metadata_source",
     "context_admission",
 )
 

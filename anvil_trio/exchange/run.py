@@ -18,7 +18,7 @@ from anvil_trio.dialects.ir import ChatRequest
 from anvil_trio.errors import Code, Problem, UpstreamFailed, problem
 from anvil_trio.exchange.call import Call
 from anvil_trio.exchange.caller import Caller, Header
-from anvil_trio.exchange.closing import Closing, broken, not_admitted, rejected
+from anvil_trio.exchange.closing import Closing, broken, not_admitted, rejected, unheard
 from anvil_trio.exchange.delivery import deliver
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
@@ -71,7 +71,9 @@ class _Exchange:
             with self._house.exchanges.entered(self._watch):
                 self._caller.watch_for_leaving(self._watch.leave)
                 closing = await self._live()
-                if not self._watch.is_gone and not await self._deliver(closing):
+                if self._watch.is_gone:
+                    closing = unheard(closing)
+                elif not await self._deliver(closing):
                     closing = Closing(Outcome.CLIENT_STALLED)
         finally:
             self._write_record(closing.outcome)

@@ -109,6 +109,7 @@ class TierState:
         refusal = self._refusal()
         if refusal is not None:
             return [(ticket, refusal)]
+        # Nobody is overtaken: while somebody waits there is no place.
         if not self._has_place():
             self._line.join(message)
             return ()

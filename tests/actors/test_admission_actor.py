@@ -9,21 +9,8 @@ from anvil_trio.actors.supervise import open_actors
 from anvil_trio.admission.actor import AdmissionActor, open_admission
 from anvil_trio.admission.messages import AdmissionSnapshot
 from anvil_trio.admission.permit import Permit
-from anvil_trio.names import ClientId, OwnerId
-
-CLIENT = ClientId("c")
-
-
-def fail_on_crash(name: str) -> None:
-    """No actor may crash here."""
-    raise AssertionError(name)
-
-
-class Broken:
-    """A state with a bug in it."""
-
-    def handle(self, message: object) -> tuple[()]:
-        raise ZeroDivisionError
+from anvil_trio.names import OwnerId
+from tests.actors.stage import CLIENT, Broken, fail_on_crash
 
 
 async def test_a_full_house_refuses_without_waiting():

@@ -143,11 +143,11 @@ class World:
             act = rng.choice((caller.leave, caller.stop_reading, self.shut_down))
             caller.on_chunk = lambda data: act() if DONE in data else None
             self.paused.add(caller)
-        async with trio.open_nursery() as nursery:
-            with trio.CancelScope() as scope:
+        with trio.CancelScope() as scope:
+            async with trio.open_nursery() as nursery:
                 nursery.start_soon(self.habits, caller, scope)
                 await self.small.serve(caller, rng.choice(("one", "two", "_legacy")))
-            nursery.cancel_scope.cancel()
+                nursery.cancel_scope.cancel()
         if caller.left_at is not None and not scope.cancelled_caught:
             assert trio.current_time() == caller.left_at, "it went on for a caller that had left"
 

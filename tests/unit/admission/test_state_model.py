@@ -85,5 +85,5 @@ class DoorMachine(RuleBasedStateMachine):
 def test_no_sequence_of_messages_miscounts():
     """Permits are exactly those admitted and not given back, in total and for each client."""
     run_state_machine_as_test(
-        DoorMachine, settings=settings(max_examples=200, stateful_step_count=30, deadline=None)
+        DoorMachine, settings=settings(max_examples=100, stateful_step_count=30, deadline=None)
     )
