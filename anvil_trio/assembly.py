@@ -23,8 +23,9 @@ from anvil_trio.exchange.deadlines import Limits
 from anvil_trio.exchange.generation import Generation, Route
 from anvil_trio.exchange.house import House
 from anvil_trio.facts import Verdict
-from anvil_trio.names import Alias, MemberId, OwnerId, TierId
+from anvil_trio.names import DIRECT_MEMBER, Alias, MemberId, OwnerId, TierId
 from anvil_trio.readiness.prober import Prober
+from anvil_trio.signals.ceilings import CeilingReader
 from anvil_trio.signals.sampler import Sampler
 from anvil_trio.tiers.actor import open_tier
 from anvil_trio.upstream.build import chat_url
@@ -129,10 +130,18 @@ async def open_generation(
         keys,
         publish=lambda tier_id, pressures: house.tiers[tier_id].set_signals(pressures),
     )
+    ceilings = CeilingReader(
+        config,
+        clients,
+        keys,
+        publish=lambda tier_id, places: house.tiers[tier_id].reconfigure(
+            {DIRECT_MEMBER: None}, places
+        ),
+    )
     try:
         async with trio.open_nursery() as nursery:
-            await nursery.start(prober.run)
-            await nursery.start(sampler.run)
+            for reader in (prober, sampler, ceilings):
+                await nursery.start(reader.run)
             yield Generation(
                 config=config,
                 routes=MappingProxyType(_routes(house, config, transports, keys)),

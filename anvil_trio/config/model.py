@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
 from anvil_trio.config.fields import (
+    AutoCeiling,
     Ceiling,
     ClientLimits,
     Count,
@@ -33,7 +34,6 @@ from anvil_trio.config.fields import (
     QualificationRef,
     Seconds,
     Text,
-    TierCeiling,
     TraceUrl,
     VersionLabel,
 )
@@ -174,7 +174,7 @@ class TierSettings(Frozen):
     health_path: HealthPath | None = None
     model_identity: Flag = False
     timeout: Period | None = None
-    max_concurrency: TierCeiling | Literal["auto"] | None = None
+    max_concurrency: AutoCeiling | None = None
     max_output_tokens: Positive | None = None
     extra_body: JsonTable = Field(default_factory=_no_json, repr=False)
     extra_body_defaults: JsonTable = Field(default_factory=_no_json, repr=False)

@@ -118,6 +118,8 @@ class _Exchange:
             prepared = prepare(body, self._call.dialect, self._generation, self._record)
             if isinstance(prepared, Problem):
                 return rejected(prepared)
+            if isinstance(prepared, Refused):
+                return not_admitted(prepared, self._generation.config.router.exhaustion_status)
             self._headers = self._call.reply_headers(
                 prepared.rendered.output_limit, is_stream=prepared.request.stream
             )

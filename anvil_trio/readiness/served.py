@@ -67,7 +67,7 @@ def read_named(said: Answer | Silence) -> Named | Finding:
     return Named(model.id, next((number for number in stated if number is not None), None))
 
 
-def read_props(said: Answer | Silence, model: str) -> int | None | Finding:
+def read_props(said: Answer | Silence, model: str) -> int | Finding | None:
     """The context in llama.cpp's `/props`; None if that page is not there or does not say it."""
     body = refuse_answer(said)
     if isinstance(body, Finding):

@@ -53,7 +53,7 @@ def _row(
         "object": "model_capacity",
         "id": tier.id,
         "aliases": aliases,
-        "model": tier.model,
+        "model": shown.tier.model,
         "loaded": readiness.is_ready,
         "readiness": {"state": readiness.state, "reason": readiness.reason},
         "live": project_live(tier, signal_of),

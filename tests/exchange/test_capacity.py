@@ -60,7 +60,7 @@ async def test_no_eligible_member_is_evidence_too(autojump_clock):
 
 @pytest.mark.parametrize("member", [A, B])
 async def test_a_session_keeps_its_member(member, autojump_clock):
-    """With affinity on, each request of a session goes to its own member, and the record says so."""
+    """With affinity on, a session's requests go to its own member, and the record says so."""
     async with open_small_house(config_of(replica_tier(replica_affinity="session"))) as small:
         for engine in small.engines.values():
             engine.chat_default = good_reply()

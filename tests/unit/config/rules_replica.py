@@ -229,7 +229,6 @@ POLICY = [
         "replicas need metadata_source configured",
         tier(metadata_source='"configured"'),
         tier(metadata_source='"upstream"'),
-        "not_available_yet: router.tiers[0].metadata_source\n"
         f"{TIER}.metadata_source: must be configured with replicas",
     ),
     *(
