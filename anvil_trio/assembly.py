@@ -111,6 +111,30 @@ async def open_generation(
         for member_id in tier.member_ids
     }
     keys = {TierId(tier.id): secrets.get(tier.auth_env) or None for tier in config.tiers}
+    prober, sampler, ceilings = _readers(house, config, transports, keys)
+    try:
+        async with trio.open_nursery() as nursery:
+            for reader in (prober, sampler, ceilings):
+                await nursery.start(reader.run)
+            yield Generation(
+                config=config,
+                routes=MappingProxyType(_routes(house, config, transports, keys)),
+                limits=_limits(config),
+                verdict_of=prober.verdict,
+                public_sha256=public_sha256(config),
+                signal_of=sampler.signal,
+            )
+            nursery.cancel_scope.cancel()
+    finally:
+        with trio.move_on_after(1, shield=True):
+            for transport in transports.values():
+                await transport.aclose()
+
+
+def _readers(
+    house: House, config: RouterConfig, transports: Transports, keys: Mapping[TierId, str | None]
+) -> tuple[Prober, Sampler, CeilingReader]:
+    """Those who ask the engines in the background, and tell the tiers what they found."""
     clients = {
         (tier_id, member_id): open_probe_client(
             transport, config.tier(tier_id).endpoint_of(member_id)
@@ -138,23 +162,7 @@ async def open_generation(
             {DIRECT_MEMBER: None}, places
         ),
     )
-    try:
-        async with trio.open_nursery() as nursery:
-            for reader in (prober, sampler, ceilings):
-                await nursery.start(reader.run)
-            yield Generation(
-                config=config,
-                routes=MappingProxyType(_routes(house, config, transports, keys)),
-                limits=_limits(config),
-                verdict_of=prober.verdict,
-                public_sha256=public_sha256(config),
-                signal_of=sampler.signal,
-            )
-            nursery.cancel_scope.cancel()
-    finally:
-        with trio.move_on_after(1, shield=True):
-            for transport in transports.values():
-                await transport.aclose()
+    return prober, sampler, ceilings
 
 
 def _routes(

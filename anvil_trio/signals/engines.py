@@ -24,8 +24,6 @@ __all__ = [
     "observe",
 ]
 
-_MAX_REQUESTS = 10**9
-_MAX_EXACT = 2**53 - 1
 _SUFFIXES = "-+@:/"
 
 # A scheduler replica, or a part of a counter that the engine counts in two: these add up.
@@ -61,6 +59,10 @@ class Kind(StrEnum):
     TOTAL = "total"  # whole, since the engine started; summed
     RATE = "rate"  # any finite number from 0; summed
     SHARE = "share"  # from 0 to 1; averaged
+
+
+_WHOLE = {Kind.REQUESTS, Kind.TOTAL}
+_MOST = {Kind.REQUESTS: 10**9, Kind.TOTAL: 2**53 - 1, Kind.SHARE: 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,12 +252,5 @@ def _join(groups: Iterable[set[float]], kind: Kind) -> float | None:
 def _is_valid(value: float, kind: Kind) -> bool:
     if not math.isfinite(value) or value < 0:
         return False
-    match kind:
-        case Kind.REQUESTS:
-            return value <= _MAX_REQUESTS and value.is_integer()
-        case Kind.TOTAL:
-            return value <= _MAX_EXACT and value.is_integer()
-        case Kind.SHARE:
-            return value <= 1
-        case Kind.RATE:
-            return True
+    most = _MOST.get(kind, math.inf)
+    return value <= most and (kind not in _WHOLE or value.is_integer())

@@ -83,6 +83,15 @@ def test_a_gate_or_another_strategy_leaves_no_evidence():
     assert (record.replica_scheduler, record.affinity_hit) == (None, True)
 
 
+def test_a_tier_that_still_takes_turns_leaves_no_evidence():
+    """While an actor has not heard of its new strategy yet, its grants come without scores."""
+    made = builder(capacity_tier())
+    made.asked_at = 10.5
+    made.selected(MemberId(A), 10.5)
+    record = finished(made)
+    assert (record.replica_member_id, record.replica_scheduler) == (A, None)
+
+
 def test_without_a_member_no_session_has_hit():
     """`affinity_hit` speaks of a member and goes with it."""
     forged = msgspec.structs.replace(ranked_record(is_affinity_hit=True), replica_member_id="?")
