@@ -1,4 +1,4 @@
-"""What an engine may answer, and what its caller is told of it (CONTRACT 5, 9, 37)."""
+"""What an engine may answer, and what its caller is told of it (decisions 5, 9, 37)."""
 
 import json
 

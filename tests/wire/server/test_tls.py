@@ -4,6 +4,7 @@ import ssl
 
 import pytest
 import trio
+from cryptography.hazmat.primitives import serialization
 
 from anvil_trio.net.tls import Tls, client_context, server_context
 from tests.support.wire import post, serving
@@ -99,3 +100,18 @@ def test_files_that_do_not_belong_together_are_refused(pem_files, authority, tmp
         server_context(str(chain), str(foreign))
     with pytest.raises(OSError, match="No such file"):
         server_context(str(chain), str(tmp_path / "missing.pem"))
+
+
+def test_a_locked_key_is_refused_and_never_asked_for(pem_files, tmp_path):
+    """`server_context`: a key under a password is an error, not a question at the terminal."""
+    chain, key = pem_files
+    locked = tmp_path / "locked.pem"
+    locked.write_bytes(
+        serialization.load_pem_private_key(key.read_bytes(), None).private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.BestAvailableEncryption(b"password"),
+        )
+    )
+    with pytest.raises(ssl.SSLError):
+        server_context(str(chain), str(locked))
