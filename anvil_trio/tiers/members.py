@@ -57,28 +57,28 @@ class Members:
     @property
     def has_free(self) -> bool:
         """Whether a member is ready, open and below its ceiling; no while readiness is unknown."""
-        if self._ready is None:
-            return False
-        return any(self._members[member_id].has_room for member_id in self.admitting)
+        return self._ready is not None and bool(self._free(self.admitting))
 
     def choose(
         self, cursor: MemberId | None, session_id: SessionId | None
-    ) -> tuple[Member, Schedule | None]:
-        """The member to reserve next, and how it was chosen. There must be a free one.
+    ) -> tuple[Member, Schedule | None] | None:
+        """The member to reserve next, and how it was chosen; None if `has_free` is false.
 
         By the strategy's order; where that sees no difference the session's own member comes
         first, if there is a session, and then whoever's turn it is.
         """
+        if self._ready is None:
+            return None
         turn = round_robin(cursor, self.admitting)
         if self.strategy is Strategy.CAPACITY:
             return self._choose_by_capacity(turn, session_id)
-        free = (member_id for member_id in turn if self._members[member_id].has_room)
-        if session_id is None:
-            return self._members[next(free)], None
-        chosen = home_of(session_id, free)
-        return self._members[chosen], Schedule(
-            chosen, is_affinity_hit=self._is_home(chosen, session_id)
-        )
+        if session_id is not None:
+            return self._choose_by_session(turn, session_id)
+        for member_id in turn:
+            member = self._members[member_id]
+            if member.has_room:
+                return member, None
+        return None
 
     def release(self, member_id: MemberId) -> None:
         """One lease of this member has ended; a retired member disappears with its last."""
@@ -138,15 +138,33 @@ class Members:
             for _, member in sorted(self._members.items())
         )
 
+    def _free(self, members: Sequence[MemberId]) -> list[Member]:
+        """Those with room, in the same order."""
+        known = [self._members[member_id] for member_id in members]
+        return [member for member in known if member.has_room]
+
+    def _choose_by_session(
+        self, turn: Sequence[MemberId], session_id: SessionId
+    ) -> tuple[Member, Schedule] | None:
+        free = [member.member_id for member in self._free(turn)]
+        if not free:
+            return None
+        chosen = home_of(session_id, free)
+        is_hit = self._is_home(chosen, session_id)
+        return self._members[chosen], Schedule(chosen, is_affinity_hit=is_hit)
+
     def _choose_by_capacity(
         self, turn: Sequence[MemberId], session_id: SessionId | None
-    ) -> tuple[Member, Schedule]:
-        free = [
-            Candidate(member_id, member.active, member.ceiling, member.pressure)
-            for member_id in self.admitting
-            if (member := self._members[member_id]).has_room
-        ]
-        scores = score(turn, free)
+    ) -> tuple[Member, Schedule] | None:
+        scores = score(
+            turn,
+            [
+                Candidate(member.member_id, member.active, member.ceiling, member.pressure)
+                for member in self._free(self.admitting)
+            ],
+        )
+        if not scores:
+            return None
         equals = emptiest(scores)
         if session_id is None:
             chosen, is_hit = equals[0].member_id, None

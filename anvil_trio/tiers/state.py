@@ -110,10 +110,11 @@ class TierState:
         if refusal is not None:
             return [(ticket, refusal)]
         # Nobody is overtaken: while somebody waits there is no place.
-        if not self._has_place():
+        granted = self._grant(message)
+        if granted is None:
             self._line.join(message)
             return ()
-        return [self._grant(message)]
+        return [granted]
 
     def _drain(self, message: Drain) -> Replies:
         if message.member_id is not None and self._members.find(message.member_id) is None:
@@ -170,20 +171,27 @@ class TierState:
         if refusal is not None:
             return [(ticket, refusal) for ticket in self._line.clear()]
         granted: list[tuple[Ticket, TierReply]] = []
-        while self._has_place():
+        while not self._is_full and self._members.has_free:
             asked = self._line.take()
             if asked is None:
                 break
-            granted.append(self._grant(asked))
+            grant = self._grant(asked)
+            assert grant is not None, "there was a place"
+            granted.append(grant)
         return granted
 
-    def _has_place(self) -> bool:
-        if self._ceiling is not None and len(self._leases) >= self._ceiling:
-            return False
-        return self._members.has_free
+    @property
+    def _is_full(self) -> bool:
+        return self._ceiling is not None and len(self._leases) >= self._ceiling
 
-    def _grant(self, asked: Acquire) -> tuple[Ticket, Granted]:
-        member, schedule = self._members.choose(self._cursor, asked.session_id)
+    def _grant(self, asked: Acquire) -> tuple[Ticket, Granted] | None:
+        """Reserve the member that is next for this question; None if there is none."""
+        choice = None
+        if not self._is_full:
+            choice = self._members.choose(self._cursor, asked.session_id)
+        if choice is None:
+            return None
+        member, schedule = choice
         self._leases.hold(asked.ticket, member.member_id)
         member.active += 1
         self._cursor = member.member_id

@@ -37,8 +37,8 @@ CAPACITY = (
     Mutant(
         "full member is ranked",
         MEMBERS,
-        "            if (member := self._members[member_id]).has_room\n",
-        "            if (member := self._members[member_id])\n",
+        "for member in self._free(self.admitting)\n",
+        "for member in map(self._members.__getitem__, self.admitting)\n",
     ),
     Mutant(
         "strategy forgotten",
@@ -64,8 +64,8 @@ AFFINITY = (
     Mutant(
         "session of the waiting forgotten",
         STATE,
-        "            granted.append(self._grant(asked))\n",
-        "            granted.append(self._grant(Acquire(asked.ticket, asked.client_id)))\n",
+        "            grant = self._grant(asked)\n",
+        "            grant = self._grant(Acquire(asked.ticket, asked.client_id))\n",
     ),
     Mutant(
         "retired home counts",

@@ -205,7 +205,7 @@ READINESS = (
     Mutant(
         "grant without readiness",
         MEMBERS,
-        "        if self._ready is None:\n            return False\n",
+        "        if self._ready is None:\n            return None\n",
         "",
     ),
     Mutant(
