@@ -3,14 +3,16 @@
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import trio
 
 pytest.importorskip("xllamacpp", reason="needs the engines dependency group", exc_type=ImportError)
 pytest.importorskip("gguf", reason="needs the engines dependency group")
 
-from tests.engines.pair import Pair, llamacpp_pair
-from tests.engines.scripted_model import COUNTING
+from tests.engines.gguf_file import write_model
+from tests.engines.pair import Pair, llamacpp_pair, running
+from tests.engines.scripted_model import COUNTING, GREETING
 
 pytestmark = pytest.mark.engine
 
@@ -56,3 +58,49 @@ async def test_live_metrics_are_fresh_observations_while_streams_run(tmp_path: P
             assert row["live"]["reason"] == "replica_metrics_not_aggregated"
             nursery.cancel_scope.cancel()
         await wait_for(pair, [0, 0])
+
+
+OWNED = """
+[router]
+availability_probe_interval = 0.2
+
+[router.model_routes]
+"llm.tiny" = "tiny"
+
+[[router.tiers]]
+id = "tiny"
+dialect = "openai"
+privacy = "local"
+tool_support = true
+auth_env = "TINY_ENGINE_KEY"
+base_url = "{engine}/v1"
+health_path = "/health"
+metadata_source = "upstream"
+max_concurrency = "auto"
+"""
+
+
+async def test_a_real_engine_owns_its_model_context_and_ceiling(tmp_path: Path) -> None:
+    """A tier that names none of them serves what llama.cpp's `/v1/models` and `/props` say."""
+    model, config = tmp_path / "tiny.gguf", tmp_path / "router.toml"
+    write_model(model)
+    route = ("anvil_trio", "router", "run", "--config", str(config), "--port", "0")
+    async with running(
+        tmp_path / "engine.log", "tests.engines.serve_llamacpp", str(model), "0"
+    ) as engine:
+        config.write_text(OWNED.format(engine=engine))
+        async with (
+            running(tmp_path / "router.log", *route) as router,
+            httpx.AsyncClient(base_url=router, trust_env=False, timeout=30) as client,
+        ):
+            pair = Pair(client, tmp_path / "no.log")
+            with trio.fail_after(10):
+                while not (row := await pair.capacity())["loaded"]:
+                    await trio.sleep(0.05)
+            assert (row["model"], row["readiness"]["reason"]) == (
+                "tiny",
+                "upstream_metadata_passed",
+            )
+            entry = (await client.get("/v1/models")).json()["data"][0]
+            assert entry["context_window"] == 131_072
+            assert await pair.say("hello") == GREETING.text
