@@ -1,5 +1,6 @@
 """What two real llama.cpp servers say of their own load, as the router reads and shows it."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,12 @@ max_concurrency = "auto"
 """
 
 
+async def places(client: httpx.AsyncClient) -> tuple[int, int]:
+    """How many requests the tier holds, and how many wait for it."""
+    tier = (await client.get("/v1/router/status")).json()["tiers"][0]
+    return tier["active_requests"], tier["waiting_requests"]
+
+
 async def test_a_real_engine_owns_its_model_context_and_ceiling(tmp_path: Path) -> None:
     """A tier that names none of them serves what llama.cpp's `/v1/models` and `/props` say."""
     model, config = tmp_path / "tiny.gguf", tmp_path / "router.toml"
@@ -97,10 +104,16 @@ async def test_a_real_engine_owns_its_model_context_and_ceiling(tmp_path: Path) 
             with trio.fail_after(10):
                 while not (row := await pair.capacity())["loaded"]:
                     await trio.sleep(0.05)
-            assert (row["model"], row["readiness"]["reason"]) == (
-                "tiny",
-                "upstream_metadata_passed",
-            )
+            assert row["model"] == "tiny"
+            assert row["readiness"]["reason"] == "upstream_metadata_passed"
             entry = (await client.get("/v1/models")).json()["data"][0]
             assert entry["context_window"] == 131_072
             assert await pair.say("hello") == GREETING.text
+            body = pair.body(COUNTING.when, stream=True)
+            async with trio.open_nursery() as nursery:
+                for _ in range(3):
+                    nursery.start_soon(partial(client.post, "/v1/chat/completions", json=body))
+                with trio.fail_after(10):
+                    while await places(client) != (2, 1):
+                        await trio.sleep(0.05)
+                nursery.cancel_scope.cancel()
