@@ -117,5 +117,5 @@ def _pressure(pool: SlotPool, slots: int) -> Pressure:
     return Pressure(Freshness.FRESH, -(-(pool.running + pool.waiting) * 1_000_000 // slots))
 
 
-def _crashed(name: str) -> None:
-    raise AssertionError(name)
+def _crashed(name: str, why: Exception) -> None:
+    raise AssertionError(name) from why

@@ -1,5 +1,8 @@
 """The front door as the rest of the program meets it: a handle to ask, one actor behind it."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from anvil_trio.actors.actor import Actor
 from anvil_trio.actors.caller import Caller
 from anvil_trio.actors.mailbox import Mailbox
@@ -29,7 +32,7 @@ class AdmissionHandle:
         self._caller = caller
 
     async def enter(self, client_id: ClientId) -> Permit | Refused:
-        """One permit, or why not; never waits for a place.
+        """One permit, or why not: CLIENT_BUSY or SERVER_BUSY; never waits for a place.
 
         If cancelled before the answer, nothing is held; once admitted, the permit is returned,
         cancelled or not: enter it before the next `await`.
@@ -49,12 +52,15 @@ class AdmissionHandle:
         return reply
 
 
+_NO_BUDGETS: Mapping[ClientId, int] = MappingProxyType({})
+
+
 class AdmissionActor(Actor[AdmissionMessage, AdmissionReply]):
     """The one task that owns the front door's state."""
 
-    def __init__(self, max_concurrency: int) -> None:
+    def __init__(self, max_concurrency: int, budgets: Mapping[ClientId, int] = _NO_BUDGETS) -> None:
         mailbox: Mailbox[AdmissionMessage] = Mailbox()
-        state = AdmissionState(max_concurrency)
+        state = AdmissionState(max_concurrency, budgets)
         super().__init__("admission", mailbox, state, lambda: FencedAdmission(state.snapshot()))
 
     def handle(self, owner: OwnerId) -> AdmissionHandle:
@@ -62,8 +68,16 @@ class AdmissionActor(Actor[AdmissionMessage, AdmissionReply]):
         return AdmissionHandle(self.caller(owner, Admitted))
 
 
-def open_admission(actors: Actors, max_concurrency: int, owner: OwnerId) -> AdmissionHandle:
-    """Start the front door's actor and give its owner's handle. It may be used at once."""
-    actor = AdmissionActor(max_concurrency)
+def open_admission(
+    actors: Actors,
+    max_concurrency: int,
+    owner: OwnerId,
+    budgets: Mapping[ClientId, int] = _NO_BUDGETS,
+) -> AdmissionHandle:
+    """Start the front door's actor and give its owner's handle. It may be used at once.
+
+    A client of `budgets` has at most so many permits; any other has what `max_concurrency` leaves.
+    """
+    actor = AdmissionActor(max_concurrency, budgets)
     actors.start(actor)
     return actor.handle(owner)

@@ -17,7 +17,7 @@ QUIESCED = Refused(RefusalReason.QUIESCED)
 TIER_FAILED = Refused(RefusalReason.TIER_FAILED)
 
 
-def fail_on_crash(name: str) -> None:
+def fail_on_crash(name: str, _bug: Exception) -> None:
     """No actor may crash here."""
     raise AssertionError(name)
 

@@ -114,7 +114,10 @@ async def test_actors_outlive_a_cancelled_block():
 async def test_a_crashed_tier_is_fenced_and_the_others_serve():
     """A bug in one tier: waiters get tier_failed, leases end, others serve, status shows it."""
     crashed: list[str] = []
-    async with open_actors(crashed.append) as actors, trio.open_nursery() as nursery:
+    async with (
+        open_actors(lambda name, _: crashed.append(name)) as actors,
+        trio.open_nursery() as nursery,
+    ):
         actor = start(actors, "broken", ceiling=3)
         tier, other = actor.handle(OwnerId(1)), start(actors, "other").handle(OwnerId(2))
         for handle in (tier, other):
@@ -155,7 +158,7 @@ async def test_a_crashed_tier_is_fenced_and_the_others_serve():
 async def test_a_caller_whose_question_crashed_the_tier_is_refused():
     """The very question on which the state raised is answered too."""
     crashed: list[str] = []
-    async with open_actors(crashed.append) as actors:
+    async with open_actors(lambda name, _: crashed.append(name)) as actors:
         actor = start(actors)
         tier = actor.handle(OwnerId(1))
         actor.machine = Broken()
@@ -176,7 +179,7 @@ async def test_one_owner_is_one_handle():
 async def test_a_fenced_tier_does_not_answer_an_owner_that_has_gone():
     """A late question of a gone owner ends nothing, although a fenced tier knows no owners."""
     crashed: list[str] = []
-    async with open_actors(crashed.append) as actors:
+    async with open_actors(lambda name, _: crashed.append(name)) as actors:
         actor = start(actors)
         ours, theirs = actor.handle(OwnerId(1)), actor.handle(OwnerId(2))
         actor.machine = Broken()

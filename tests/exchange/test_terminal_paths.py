@@ -165,33 +165,35 @@ async def test_leaving_before_the_reply_was_handed_over(autojump_clock):
 
 
 async def test_leaving_after_done_is_a_success(autojump_clock):
-    """A caller that closes on [DONE] was served, even if the engine's stream is not over."""
+    """A caller that closes on [DONE] was served, and lease and permit were back before it knew."""
     async with house() as small:
         small.engine("a").chat = [stream(ROLE, text("x"), STOP, DONE, is_whole=False)]
         caller = FakeCaller(chat_body(stream=True))
-        caller.on_chunk = lambda data: caller.leave() if DONE in data else None
+        seen: list[bool] = []
+
+        def leave(data: bytes) -> None:
+            if DONE in data:
+                seen.append(small.engine("a").closed == 1)
+                caller.leave()
+
+        caller.on_chunk = leave
         await small.serve(caller)
+        assert seen == [True]
         await expect_one(small, "success", "served")
 
 
-@pytest.mark.parametrize("how", ["shutdown", "total"])
-async def test_nothing_follows_done(how, autojump_clock):
-    """A cut after [DONE] was handed over adds no error frame: a stream has one end."""
-    async with house(total_timeout_s=1.0 if how == "total" else 200) as small:
-        small.engine("a").chat = [stream(ROLE, text("x"), STOP, DONE, is_whole=False)]
-        caller = FakeCaller(chat_body(stream=True))
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(small.serve, caller)
-            await trio.sleep(0.5)
-            if how == "shutdown":
-                small.house.exchanges.shut_down()
+async def test_done_is_held_for_no_more_than_an_instant(autojump_clock):
+    """An engine that does not end its reply after [DONE] delays the caller's by 50 ms at most."""
+    async with house() as small:
+        small.engine("a").chat = [stream(ROLE, text("x"), STOP, 1.0, DONE, is_whole=False)]
+        caller = await small.chat(stream=True)
+        assert caller.chunk_times == [0, 0, 0, pytest.approx(1.05)]
         assert caller.received.endswith(DONE)
-        assert caller.has_ended
         await expect_one(small, "success", "served")
 
 
-async def test_nothing_follows_done_for_a_stuck_caller(autojump_clock):
-    """A caller that is stuck on the last bytes is given up without an error frame after [DONE]."""
+async def test_a_caller_stuck_on_its_last_bytes_holds_nothing(autojump_clock):
+    """The end of a stream waits for its caller only after lease and stream were given back."""
     async with house() as small:
         small.engine("a").chat = [stream(ROLE, text("x"), 1.0, STOP + DONE, is_whole=False)]
         caller = FakeCaller(chat_body(stream=True))
@@ -199,7 +201,10 @@ async def test_nothing_follows_done_for_a_stuck_caller(autojump_clock):
             nursery.start_soon(small.serve, caller)
             await trio.sleep(0.5)
             caller.stop_reading()
-        assert caller.received.endswith(DONE)
+            await trio.sleep(1)
+            assert (await small.snapshot()).active == 0
+        assert trio.current_time() == pytest.approx(31.05)
+        assert caller.received.count(DONE) == 1
         await expect_one(small, "disconnected", "client_disconnected")
 
 

@@ -8,6 +8,16 @@ STATE = "anvil_trio.tiers.state"
 MEMBERS = "anvil_trio.tiers.members"
 RANKING = "anvil_trio.tiers.ranking"
 
+TURNS = (
+    Mutant("cursor is a place", RANKING, "bisect_right(members, cursor)", "1"),
+    Mutant(
+        "cursor begins with itself",
+        RANKING,
+        "import bisect_right",
+        "import bisect_left as bisect_right",
+    ),
+)
+
 CAPACITY = (
     Mutant(
         "counts compared instead of shares",
@@ -75,4 +85,4 @@ AFFINITY = (
     ),
 )
 
-RANKING_MUTANTS = (*CAPACITY, *AFFINITY)
+RANKING_MUTANTS = (*TURNS, *CAPACITY, *AFFINITY)

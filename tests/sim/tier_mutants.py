@@ -1,5 +1,6 @@
 """Bugs on purpose in tier, front door and what they stand on. Each was once somebody's idea."""
 
+from tests.sim.budget_mutants import BUDGET
 from tests.sim.ranking_mutants import RANKING_MUTANTS
 from tests.support.mutants import Mutant, Suite
 
@@ -14,7 +15,6 @@ LEDGER = "anvil_trio.actors.ledger"
 STATE = "anvil_trio.tiers.state"
 LINE = "anvil_trio.tiers.line"
 MEMBERS = "anvil_trio.tiers.members"
-RANKING = "anvil_trio.tiers.ranking"
 FENCED = "anvil_trio.tiers.fenced"
 TIER_ACTOR = "anvil_trio.tiers.actor"
 DOOR_STATE = "anvil_trio.admission.state"
@@ -123,13 +123,6 @@ ORDER = (
         STATE,
         "        self._cursor = member.member_id\n",
         "",
-    ),
-    Mutant("cursor is a place", RANKING, "bisect_right(members, cursor)", "1"),
-    Mutant(
-        "cursor begins with itself",
-        RANKING,
-        "import bisect_right",
-        "import bisect_left as bisect_right",
     ),
 )
 
@@ -328,10 +321,10 @@ LIFE = (
     Mutant(
         "crash takes everything down",
         ACTOR,
-        "        except Exception:",
-        "        except MemoryError:",
+        "        except Exception as bug:",
+        "        except MemoryError as bug:",
     ),
-    Mutant("crash is not told", ACTOR, "            on_crash(self.name)\n", ""),
+    Mutant("crash is not told", ACTOR, "            on_crash(self.name, bug)\n", ""),
     Mutant(
         "fenced tier leaves drains waiting",
         FENCED,
@@ -396,5 +389,6 @@ TIER = Suite(
         *RECONFIGURE,
         *LIFE,
         *PERMIT,
+        *BUDGET,
     ),
 )
