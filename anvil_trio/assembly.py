@@ -24,8 +24,10 @@ from anvil_trio.exchange.deadlines import Limits
 from anvil_trio.exchange.generation import Generation, Route
 from anvil_trio.exchange.house import House
 from anvil_trio.facts import Verdict
-from anvil_trio.names import LEGACY_CLIENT, Alias, MemberId, OwnerId, TierId
+from anvil_trio.names import DIRECT_MEMBER, LEGACY_CLIENT, Alias, MemberId, OwnerId, TierId
 from anvil_trio.readiness.prober import Prober
+from anvil_trio.signals.ceilings import CeilingReader
+from anvil_trio.signals.sampler import Sampler
 from anvil_trio.tiers.actor import open_tier
 from anvil_trio.upstream.build import chat_url
 from anvil_trio.upstream.client import Upstream, open_probe_client
@@ -104,9 +106,9 @@ async def open_generation(
     secrets: Secrets,
     make_transport: MakeTransport = MemberTransport,
 ) -> AsyncIterator[Generation]:
-    """Routes, connections and probes of one configuration, closed when the block is left.
+    """Routes, connections, probes and readings of one configuration, until the block is left.
 
-    The house's actors are told readiness from here; they outlive this.
+    The house's actors are told readiness and load from here; they outlive this.
     """
     transports: Transports = {
         (TierId(tier.id), member_id): make_transport(
@@ -116,33 +118,58 @@ async def open_generation(
         for member_id in tier.member_ids
     }
     keys = {TierId(tier.id): secrets.get(tier.auth_env) or None for tier in config.tiers}
-    prober = Prober(
-        config,
-        {
-            (tier_id, member_id): open_probe_client(
-                transport, config.tier(tier_id).endpoint_of(member_id)
-            )
-            for (tier_id, member_id), transport in transports.items()
-        },
-        keys,
-        publish=lambda tier_id, readiness: house.tiers[tier_id].set_readiness(readiness),
-        notify=lambda tier_id, member_id, verdict: _notify(house, tier_id, member_id, verdict),
-    )
+    prober, sampler, ceilings = _readers(house, config, transports, keys)
     try:
         async with trio.open_nursery() as nursery:
-            await nursery.start(prober.run)
+            for reader in (prober, sampler, ceilings):
+                await nursery.start(reader.run)
             yield Generation(
                 config=config,
                 routes=MappingProxyType(_routes(house, config, transports, keys)),
                 limits=_limits(config),
                 verdict_of=prober.verdict,
                 public_sha256=public_sha256(config),
+                signal_of=sampler.signal,
             )
             nursery.cancel_scope.cancel()
     finally:
         with trio.move_on_after(1, shield=True):
             for transport in transports.values():
                 await transport.aclose()
+
+
+def _readers(
+    house: House, config: RouterConfig, transports: Transports, keys: Mapping[TierId, str | None]
+) -> tuple[Prober, Sampler, CeilingReader]:
+    """Those who ask the engines in the background, and tell the tiers what they found."""
+    clients = {
+        (tier_id, member_id): open_probe_client(
+            transport, config.tier(tier_id).endpoint_of(member_id)
+        )
+        for (tier_id, member_id), transport in transports.items()
+    }
+    prober = Prober(
+        config,
+        clients,
+        keys,
+        publish=lambda tier_id, readiness: house.tiers[tier_id].set_readiness(readiness),
+        notify=lambda tier_id, member_id, verdict: _notify(house, tier_id, member_id, verdict),
+    )
+    sampler = Sampler(
+        config,
+        clients,
+        keys,
+        publish=lambda tier_id, pressures: house.tiers[tier_id].set_signals(pressures),
+    )
+    ceilings = CeilingReader(
+        config,
+        clients,
+        keys,
+        publish=lambda tier_id, places: house.tiers[tier_id].reconfigure(
+            {DIRECT_MEMBER: None}, places
+        ),
+    )
+    return prober, sampler, ceilings
 
 
 def _routes(
