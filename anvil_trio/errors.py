@@ -11,6 +11,7 @@ from http import HTTPStatus
 
 __all__ = [
     "Code",
+    "Overflow",
     "Problem",
     "UpstreamFailed",
     "problem",
@@ -50,11 +51,19 @@ class Code(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Overflow:
+    """By how much a prompt is too long, in tokens; some clients compact by just that."""
+
+    prompt_tokens: int
+    context_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """One refusal or failure, ready to be rendered by any dialect.
 
     `type` is OpenAI's family word, `code` ours, `param` a field name of the public API or None.
-    `retry_after_s` is 1..60 or None (no header).
+    `retry_after_s` is 1..60 or None (no header). `overflow` is known of some overflows only.
     """
 
     status: int
@@ -63,6 +72,7 @@ class Problem:
     message: str
     param: str | None = None
     retry_after_s: int | None = None
+    overflow: Overflow | None = None
 
 
 class UpstreamFailed(Exception):  # noqa: N818 - named by what happened, as trio does
@@ -159,6 +169,7 @@ def problem(
     param: str | None = None,
     status: int | None = None,
     retry_after_s: int | None = None,
+    overflow: Overflow | None = None,
 ) -> Problem:
     """The problem that `code` stands for.
 
@@ -175,6 +186,7 @@ def problem(
         message=words if message is None else message,
         param=param,
         retry_after_s=retry,
+        overflow=overflow,
     )
 
 

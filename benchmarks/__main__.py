@@ -8,13 +8,14 @@ BENCHMARKS = {
     "actor": "what acquire and release cost, in trio checkpoints",
     "replicas": "throughput of one replica and of two, and the ratio",
     "strategies": "round robin and capacity on unequal engines, on virtual time and on sockets",
+    "translation": "what one streamed event costs in each client dialect",
     "soak": "mixed and hostile clients against failing engines; what is left at the end",
 }
 
 
 def main() -> None:
     """Run the benchmark that is named; the options after its name are its own."""
-    lines = [f"  {name:10} {what}" for name, what in BENCHMARKS.items()]
+    lines = [f"  {name:12} {what}" for name, what in BENCHMARKS.items()]
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         epilog="\n".join(["benchmarks:", *lines]),

@@ -64,6 +64,8 @@ def render_request(request: ChatRequest, tier: Tier) -> RenderedRequest | Proble
 
 
 def _render(request: ChatRequest, tier: Tier) -> RenderedRequest | Problem:
+    if request.untranslatable is not None:
+        return request.untranslatable
     if request.is_prefill and tier.compat.prefill == "refuse":
         return problem(Code.INVALID_REQUEST, message=_PREFILL_REFUSED, param="messages")
     fields = dict(request.fields)
@@ -71,7 +73,7 @@ def _render(request: ChatRequest, tier: Tier) -> RenderedRequest | Problem:
     fields["messages"] = history.messages
     fields["model"] = raw_of(request.model.strip() if tier.model is None else tier.model)
     _fill(fields, tier.extra_body_defaults)
-    dropped = [*_drop_empty_stops(fields), *_drop_idle_tools(fields)]
+    dropped = [*request.dropped_fields, *_drop_empty_stops(fields), *_drop_idle_tools(fields)]
     if "tools" not in fields and is_given(fields.get("tool_choice", ABSENT)):
         return problem(Code.INVALID_REQUEST, message=_FORCED_WITHOUT_TOOLS, param="tool_choice")
     limit = _limit_output(fields, request, tier)

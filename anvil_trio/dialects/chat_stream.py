@@ -19,6 +19,7 @@ from anvil_trio.dialects.chat_chunks import (
     with_model,
     with_reasoning,
 )
+from anvil_trio.dialects.chat_errors import error_event
 from anvil_trio.dialects.chat_reply import chunks_of
 from anvil_trio.dialects.engine_errors import error_problem
 from anvil_trio.dialects.ir import FinishReason, Usage
@@ -114,6 +115,10 @@ class ChatStream:
             return b""
         self._has_ended = True
         return DONE_EVENT
+
+    def terminal_error(self, what: Problem) -> bytes:
+        """The last event of a stream that failed; no `[DONE]` follows it."""
+        return error_event(what)
 
     @property
     def _is_over(self) -> bool:

@@ -1,12 +1,15 @@
 """Errors as OpenAI-speaking engines send them, in an HTTP error's body or in the midst of a 200.
 
-Their words are read only to tell an overflow of the context from other refusals; none is kept.
+Their words are read only to tell an overflow of the context from other refusals, and by how much;
+none is kept.
 """
+
+import re
 
 import msgspec
 
 from anvil_trio.dialects.raw_json import ABSENT, is_given, is_string
-from anvil_trio.errors import Code, Problem, problem, status_problem
+from anvil_trio.errors import Code, Overflow, Problem, problem, status_problem
 
 __all__ = ["error_problem"]
 
@@ -30,6 +33,9 @@ class _Body(msgspec.Struct, gc=False):
     message: object = None
 
 
+# As in: context length is 8192 tokens; context length (8192 tokens); context size (8192 tokens).
+_CONTEXT = re.compile(r"context (?:length|size)[^0-9]{1,16}([0-9]{1,12})(?![0-9])")
+_NUMBER = re.compile(r"(?<![0-9])[0-9]{1,12}(?![0-9])")
 _DECODER = msgspec.json.Decoder(_Body)
 _TEXT = msgspec.json.Decoder(str)
 
@@ -45,7 +51,9 @@ def error_problem(
     body = _read(data)
     found = _status_in(body) if status is None else status
     if (found is None or found in _OVERFLOW_STATUSES) and _is_overflow(body):
-        return problem(Code.CONTEXT_LENGTH_EXCEEDED, param="messages")
+        return problem(
+            Code.CONTEXT_LENGTH_EXCEEDED, param="messages", overflow=_overflow_in(body.message)
+        )
     return problem(Code.UPSTREAM_ERROR) if found is None else status_problem(found, retry_after_s)
 
 
@@ -68,6 +76,18 @@ def _status_in(body: _Body) -> int | None:
     if type(code) is int and _FIRST_ERROR_STATUS <= code <= _LAST_ERROR_STATUS:
         return code
     return None
+
+
+def _overflow_in(words: object) -> Overflow | None:
+    """The two numbers that engines name: the context next to that word, the prompt as the greatest.
+
+    Numbers alone are taken from an engine's words, and only if they make sense.
+    """
+    if not isinstance(words, str) or (context := _CONTEXT.search(words)) is None:
+        return None
+    tokens = max(map(int, _NUMBER.findall(words)))
+    limit = int(context.group(1))
+    return Overflow(tokens, limit) if tokens > limit else None
 
 
 def _is_overflow(body: _Body) -> bool:

@@ -76,6 +76,11 @@ class ChatRequest:
     `fields` are the top-level members in their order, each as raw JSON. `model` is the caller's
     own spelling. `prompt_tokens` is the estimate max(words, utf8 bytes / 4) over all text.
     `choices` is how many answers were asked for (`n`).
+
+    This is the form in which all dialects meet: `fields` are Chat members whatever the caller's
+    dialect is. What Chat has no word for was refused, or dropped and named in `dropped_fields`;
+    `source` is the caller's own body, for engines that speak the caller's dialect; no other tier
+    can take a request that has an `untranslatable` part.
     """
 
     model: str
@@ -88,6 +93,9 @@ class ChatRequest:
     media: Media = Media()
     has_tools: bool = False
     is_prefill: bool = False
+    dropped_fields: tuple[str, ...] = ()
+    source: bytes | None = field(default=None, repr=False)
+    untranslatable: Problem | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +124,45 @@ class StreamTranslator(Protocol):
     `failure` is set and nothing more may be fed. Memory is bounded by `max_event_bytes` + 256 KiB.
     """
 
-    events: int  # real events so far; comments and blank events are not progress
-    has_content: bool  # some text, reasoning or tool argument has been handed on
-    is_finished: bool  # a finish reason was seen
-    is_done: bool  # the engine said that nothing more will come
-    finish_reason: FinishReason | None
-    is_finish_reason_missing: bool  # ended well by `[DONE]` alone
-    usage: Usage
-    failure: Problem | None
+    @property
+    def events(self) -> int:
+        """Real events so far; comments and blank events are not progress."""
+        ...
+
+    @property
+    def has_content(self) -> bool:
+        """Whether some text, reasoning or tool argument has been handed on."""
+        ...
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether a finish reason was seen."""
+        ...
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the engine said that nothing more will come."""
+        ...
+
+    @property
+    def finish_reason(self) -> FinishReason | None:
+        """Why the reply ended, once that is known."""
+        ...
+
+    @property
+    def is_finish_reason_missing(self) -> bool:
+        """Whether the reply ended well without a finish reason."""
+        ...
+
+    @property
+    def usage(self) -> Usage:
+        """The engine's counts so far."""
+        ...
+
+    @property
+    def failure(self) -> Problem | None:
+        """What broke the stream, if anything did."""
+        ...
 
     def feed(self, data: bytes) -> bytes:
         """Take one read's bytes; return all whole events they complete, in the caller's dialect."""
@@ -141,6 +180,10 @@ class StreamTranslator(Protocol):
         """After a finish reason, stop waiting for usage and `[DONE]`: the closing bytes."""
         ...
 
+    def terminal_error(self, what: Problem) -> bytes:
+        """The last frame of a stream that failed; no success marker follows it."""
+        ...
+
 
 class ClientDialect(Protocol):
     """What `exchange` needs of one client dialect."""
@@ -151,12 +194,14 @@ class ClientDialect(Protocol):
         """The body for one of the tier's engines; a 400 where the tier cannot take the request."""
         ...
 
-    def render_reply(self, body: bytes, request: ChatRequest) -> RenderedReply:
+    def render_reply(self, body: bytes, request: ChatRequest, tier: Tier) -> RenderedReply:
         """An engine's unary reply for the caller. Raises `UpstreamFailed` if it is unusable."""
         ...
 
-    def translator(self, request: ChatRequest, max_event_bytes: int) -> StreamTranslator:
-        """A fresh translator for one reply stream."""
+    def translator(
+        self, request: ChatRequest, tier: Tier, max_event_bytes: int
+    ) -> StreamTranslator:
+        """A fresh translator for one reply stream of one of the tier's engines."""
         ...
 
     def parse_request(self, body: bytes) -> ChatRequest | Problem:
@@ -165,8 +210,4 @@ class ClientDialect(Protocol):
 
     def render_problem(self, what: Problem) -> bytes:
         """The JSON body of an HTTP error."""
-        ...
-
-    def terminal_error(self, what: Problem) -> bytes:
-        """The last frame of a stream that failed; no success marker follows it."""
         ...

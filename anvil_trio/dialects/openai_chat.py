@@ -1,11 +1,9 @@
 """OpenAI Chat Completions, for callers of `POST /v1/chat/completions` on OpenAI-dialect tiers."""
 
 from anvil_trio.config.model import Tier
-from anvil_trio.dialects import chat_render, chat_reply, chat_request
+from anvil_trio.dialects import chat_errors, chat_render, chat_reply, chat_request
 from anvil_trio.dialects.chat_stream import ChatStream
 from anvil_trio.dialects.ir import ChatRequest, ClientDialect, RenderedReply, RenderedRequest
-from anvil_trio.dialects.raw_json import encode
-from anvil_trio.dialects.sse import render_event
 from anvil_trio.errors import Problem
 
 __all__ = ["CHAT"]
@@ -27,12 +25,12 @@ class _Chat:
         return chat_render.render_request(request, tier)
 
     @staticmethod
-    def render_reply(body: bytes, request: ChatRequest) -> RenderedReply:
+    def render_reply(body: bytes, request: ChatRequest, tier: Tier) -> RenderedReply:  # noqa: ARG004
         """An engine's whole reply for the caller. Raises UpstreamFailed if it is none."""
         return chat_reply.render_reply(body, request.model)
 
     @staticmethod
-    def translator(request: ChatRequest, max_event_bytes: int) -> ChatStream:
+    def translator(request: ChatRequest, tier: Tier, max_event_bytes: int) -> ChatStream:  # noqa: ARG004
         """A translator for this request's one reply stream."""
         return ChatStream(
             request.model,
@@ -44,17 +42,7 @@ class _Chat:
     @staticmethod
     def render_problem(what: Problem) -> bytes:
         """OpenAI's error body."""
-        error = {
-            "message": what.message,
-            "type": what.type,
-            "param": what.param,
-            "code": what.code.value,
-        }
-        return encode({"error": error})
-
-    def terminal_error(self, what: Problem) -> bytes:
-        """The last event of a stream that failed; no `[DONE]` follows it."""
-        return render_event(self.render_problem(what))
+        return chat_errors.render_problem(what)
 
 
 CHAT: ClientDialect = _Chat()

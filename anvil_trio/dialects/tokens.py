@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 
-__all__ = ["estimate_tokens"]
+from anvil_trio.dialects.ir import ChatRequest
+
+__all__ = ["estimate_request", "estimate_tokens"]
 
 _BLANKS = b" \t\n\r\x0b\x0c"
 _SHAPES = bytes(ord(" ") if byte in _BLANKS else ord("x") for byte in range(256))
@@ -19,6 +21,12 @@ def estimate_tokens(texts: Iterable[str]) -> int:
     blanks = len(text) - len(text.translate(None, _BLANKS))
     # With so few blanks there cannot be more words than quarters; most text ends here.
     return quarters if blanks < quarters else max(quarters, _count_words(text))
+
+
+def estimate_request(request: ChatRequest) -> int:
+    """The whole input of a request: its prompt, and the tools that its model is told of."""
+    tools = request.fields.get("tools", b"")
+    return max(1, request.prompt_tokens + len(bytes(tools)) // _BYTES_PER_TOKEN)
 
 
 def _count_words(text: bytes) -> int:

@@ -6,7 +6,7 @@ import msgspec
 
 from anvil_trio.dialects.ir import FinishReason, Usage
 
-__all__ = ["finish_reason_of", "usage_of"]
+__all__ = ["finish_reason_of", "merged_usage", "usage_of"]
 
 _FINISH_REASONS = {
     "stop": FinishReason.STOP,
@@ -61,3 +61,17 @@ def usage_of(raw: bytes) -> Usage:
         cached_tokens=prompt.cached_tokens,
         reasoning_tokens=usage.reasoning_tokens if nested is None else nested,
     )
+
+
+def merged_usage(earlier: Usage, later: Usage) -> Usage:
+    """Both reports as one: field by field the later one counts, where it says anything."""
+    return Usage(
+        prompt_tokens=_newest(earlier.prompt_tokens, later.prompt_tokens),
+        completion_tokens=_newest(earlier.completion_tokens, later.completion_tokens),
+        cached_tokens=_newest(earlier.cached_tokens, later.cached_tokens),
+        reasoning_tokens=_newest(earlier.reasoning_tokens, later.reasoning_tokens),
+    )
+
+
+def _newest(earlier: int | None, later: int | None) -> int | None:
+    return earlier if later is None else later

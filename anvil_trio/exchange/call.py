@@ -1,6 +1,8 @@
 """What is known of a request before its body is read, and the headers of its reply."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from anvil_trio.config.model import Tier
 from anvil_trio.decisions.builder import CallerIds
@@ -9,6 +11,8 @@ from anvil_trio.exchange.caller import Header
 from anvil_trio.names import ClientId, RequestId, SessionId
 
 __all__ = ["Call"]
+
+_FAMILY_HEADERS: Mapping[str, bytes] = MappingProxyType({"messages": b"request-id"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +32,18 @@ class Call:
         return SessionId(session_id)
 
     def id_headers(self) -> list[Header]:
-        """The two ids that every inference reply carries, whatever its status."""
-        gateway_id = self.gateway_request_id.encode()
-        return [
-            (b"x-anvil-request-id", gateway_id),
-            (b"x-request-id", (self.ids.request_id or self.gateway_request_id).encode()),
+        """The two ids that every inference reply carries, whatever its status.
+
+        The caller's own, or ours in its place, also stands where the family's clients look for it.
+        """
+        known_as = (self.ids.request_id or self.gateway_request_id).encode()
+        headers = [
+            (b"x-anvil-request-id", self.gateway_request_id.encode()),
+            (b"x-request-id", known_as),
         ]
+        if self.dialect.name in _FAMILY_HEADERS:
+            headers.append((_FAMILY_HEADERS[self.dialect.name], known_as))
+        return headers
 
     def reply_headers(self, limit: OutputLimit, *, is_stream: bool) -> list[Header]:
         """The head of a successful reply; a clamped output limit is said aloud."""

@@ -2,6 +2,7 @@
 
 import trio
 
+from anvil_trio.dialects.ir import StreamTranslator
 from anvil_trio.errors import Problem
 from anvil_trio.exchange.call import Call
 from anvil_trio.exchange.caller import Caller, Header
@@ -27,11 +28,18 @@ def problem_headers(what: Problem, body: bytes) -> list[Header]:
 
 
 async def deliver(
-    closing: Closing, call: Call, caller: Caller, headers: list[Header], *, stall_s: float
+    closing: Closing,
+    call: Call,
+    caller: Caller,
+    headers: list[Header],
+    *,
+    stall_s: float,
+    translator: StreamTranslator | None,
 ) -> bool:
     """Say the last words; False if the caller did not take them in time.
 
-    `headers` are those of a successful reply that has not begun yet.
+    `headers` are those of a successful reply that has not begun yet. One that has begun is a
+    stream, and ends in that stream's own words.
     """
     patience = stall_s if closing.outcome is Outcome.SERVED else LAST_WORDS_S
     with trio.move_on_after(patience):
@@ -40,7 +48,8 @@ async def deliver(
                 await caller.start(200, headers)
             await caller.end(closing.tail)
         elif caller.has_started:
-            await caller.end(call.dialect.terminal_error(closing.problem))
+            assert translator is not None, "only a stream begins before it is whole"
+            await caller.end(translator.terminal_error(closing.problem))
         else:
             body = call.dialect.render_problem(closing.problem)
             head = [*problem_headers(closing.problem, body), *call.id_headers()]

@@ -7,7 +7,7 @@ limit is lowered, not refused, when the request is rendered.
 
 from anvil_trio.config.model import MediaPolicy, Tier
 from anvil_trio.dialects.ir import ChatRequest
-from anvil_trio.errors import Code, Problem, problem
+from anvil_trio.errors import Code, Overflow, Problem, problem
 
 __all__ = ["check"]
 
@@ -38,7 +38,8 @@ def _check_context(request: ChatRequest, tier: Tier) -> Problem | None:
     context = _context_of(tier)
     if context is None or request.prompt_tokens <= context:
         return None
-    return problem(Code.CONTEXT_LENGTH_EXCEEDED, param="messages")
+    overflow = Overflow(request.prompt_tokens, context)
+    return problem(Code.CONTEXT_LENGTH_EXCEEDED, param="messages", overflow=overflow)
 
 
 def _check_media(request: ChatRequest, tier: Tier) -> Problem | None:
@@ -51,9 +52,15 @@ def _check_media(request: ChatRequest, tier: Tier) -> Problem | None:
     if request.media.videos > policy.video_limit:
         return _unsupported(_TOO_MANY_VIDEOS)
     context = _context_of(tier)
-    if context is None or _tokens_with_media(request, policy, tier) <= context:
+    tokens = _tokens_with_media(request, policy, tier)
+    if context is None or tokens <= context:
         return None
-    return problem(Code.CONTEXT_LENGTH_EXCEEDED, message=_TOO_MUCH_WITH_MEDIA, param="messages")
+    return problem(
+        Code.CONTEXT_LENGTH_EXCEEDED,
+        message=_TOO_MUCH_WITH_MEDIA,
+        param="messages",
+        overflow=Overflow(tokens, context),
+    )
 
 
 def _tokens_with_media(request: ChatRequest, policy: MediaPolicy, tier: Tier) -> int:

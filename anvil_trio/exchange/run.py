@@ -15,7 +15,7 @@ from anvil_trio import __version__
 from anvil_trio.actors.messages import Refused
 from anvil_trio.bugs import where_raised
 from anvil_trio.decisions.builder import RecordBuilder
-from anvil_trio.dialects.ir import ChatRequest
+from anvil_trio.dialects.ir import StreamTranslator
 from anvil_trio.errors import Code, Problem, UpstreamFailed, problem
 from anvil_trio.exchange.call import Call
 from anvil_trio.exchange.caller import Caller, Header
@@ -62,6 +62,7 @@ class _Exchange:
         self._server = generation.config.server
         self._watch = Watch(generation.limits)
         self._headers: list[Header] = []
+        self._translator: StreamTranslator | None = None
         self._record = RecordBuilder(
             gateway_request_id=call.gateway_request_id,
             started_at=trio.current_time(),
@@ -163,16 +164,17 @@ class _Exchange:
             async with open_stream(upstream, prepared.rendered.body, headers) as stream:
                 self._watch.dispatched(has_heartbeats=prepared.request.stream)
                 if prepared.request.stream:
-                    return await self._relay_stream(stream, prepared.request)
-                return await self._relay_unary(stream, prepared.request)
+                    return await self._relay_stream(stream, prepared)
+                return await self._relay_unary(stream, prepared)
         except UpstreamFailed as failure:
             return broken(failure.problem)
         finally:
             self._record.upstream_ended_at = trio.current_time()
 
-    async def _relay_stream(self, stream: UpstreamStream, request: ChatRequest) -> Closing:
+    async def _relay_stream(self, stream: UpstreamStream, prepared: Prepared) -> Closing:
         limit = self._server.max_event_bytes
-        translator = self._call.dialect.translator(request, limit)
+        translator = self._call.dialect.translator(prepared.request, prepared.route.tier, limit)
+        self._translator = translator
         relay = StreamRelay(
             stream,
             self._watch,
@@ -189,12 +191,13 @@ class _Exchange:
             self._record.finish_reason = translator.finish_reason
             self._record.is_finish_reason_missing = translator.is_finish_reason_missing
 
-    async def _relay_unary(self, stream: UpstreamStream, request: ChatRequest) -> Closing:
+    async def _relay_unary(self, stream: UpstreamStream, prepared: Prepared) -> Closing:
         relay = UnaryRelay(stream, self._watch, self._record, self._server.max_event_bytes)
         closing = await relay.run()
         if closing.problem is not None:
             return closing
-        reply = self._call.dialect.render_reply(closing.tail, request)
+        dialect, tier = self._call.dialect, prepared.route.tier
+        reply = dialect.render_reply(closing.tail, prepared.request, tier)
         self._record.usage, self._record.finish_reason = reply.usage, reply.finish_reason
         self._headers.append((b"content-length", b"%d" % len(reply.body)))
         return Closing(closing.outcome, tail=reply.body)
@@ -206,6 +209,7 @@ class _Exchange:
             self._caller,
             self._headers,
             stall_s=self._watch.limits.stall_s,
+            translator=self._translator,
         )
 
     def _write_record(self, outcome: Outcome) -> None:

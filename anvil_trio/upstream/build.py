@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from anvil_trio.config.model import TierDialect
 
-__all__ = ["chat_url", "request_headers", "root_url"]
+__all__ = ["chat_url", "count_tokens_url", "request_headers", "root_url"]
 
 Header = tuple[bytes, bytes]
 
@@ -37,10 +37,19 @@ def _split(base_url: str) -> SplitResult:
 
 def chat_url(base_url: str) -> str:
     """Where chat requests go: `/v1` is added to the base URL's path unless it ends with it."""
+    return f"{_versioned(base_url)}/chat/completions"
+
+
+def count_tokens_url(base_url: str) -> str:
+    """Where an engine counts the tokens of a Messages request, if it can."""
+    return f"{_versioned(base_url)}/messages/count_tokens"
+
+
+def _versioned(base_url: str) -> str:
     parts = _split(base_url)
     path = parts.path.rstrip("/")
     version = "" if path.endswith("/v1") else "/v1"
-    return f"{parts.scheme}://{parts.netloc}{path}{version}/chat/completions"
+    return f"{parts.scheme}://{parts.netloc}{path}{version}"
 
 
 def root_url(base_url: str) -> str:

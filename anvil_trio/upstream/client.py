@@ -4,7 +4,7 @@ This is where an upstream's faults become `UpstreamFailed` with a fixed problem,
 body becomes plain bytes. There is no other clock here than the one deadline of the dispatch.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 
 import httpx
@@ -42,6 +42,10 @@ class Upstream:
     key: str | None = field(repr=False)
     connect_timeout_s: float
     max_reply_bytes: int
+
+    def at(self, url: str) -> "Upstream":
+        """The same member, for a request of another kind."""
+        return replace(self, url=httpx.URL(url))
 
 
 class _Plain:

@@ -6,8 +6,10 @@ from types import MappingProxyType
 from uuid import uuid4
 
 from anvil_trio.decisions.builder import CallerIds
+from anvil_trio.dialects.anthropic_messages import MESSAGES
 from anvil_trio.dialects.ir import ClientDialect
 from anvil_trio.dialects.openai_chat import CHAT
+from anvil_trio.dialects.openai_responses import RESPONSES
 from anvil_trio.exchange.call import Call
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
@@ -15,12 +17,14 @@ from anvil_trio.exchange.run import run_chat
 from anvil_trio.names import RequestId, is_correlation_token
 from anvil_trio.web.asgi_types import Headers, Receive, Scope, Send, headers_of
 from anvil_trio.web.auth import Principal
-from anvil_trio.web.respond import AsgiCaller, ServerSide
+from anvil_trio.web.respond import AsgiCaller, server_side
 from anvil_trio.web.watcher import run_watched
 
 __all__ = ["DIALECTS", "answer_chat", "safe_token"]
 
-DIALECTS: Mapping[str, ClientDialect] = MappingProxyType({CHAT.name: CHAT})
+DIALECTS: Mapping[str, ClientDialect] = MappingProxyType({
+    dialect.name: dialect for dialect in (CHAT, MESSAGES, RESPONSES)
+})
 
 
 async def answer_chat(
@@ -46,7 +50,7 @@ async def answer_chat(
             task_id=safe_token(headers, b"x-anvil-task-id"),
         ),
     )
-    server = _server_side(scope)
+    server = server_side(scope)
     caller = AsgiCaller(receive, send, server)
     work = partial(run_chat, house, generation, call, caller)
     if server is None:
@@ -63,11 +67,3 @@ def safe_token(headers: Headers, *names: bytes) -> str | None:
                 text = value.decode("latin-1").strip()
                 return text if is_correlation_token(text) else None
     return None
-
-
-def _server_side(scope: Scope) -> ServerSide | None:
-    extensions = scope.get("extensions")
-    if not isinstance(extensions, dict):
-        return None
-    side: ServerSide | None = extensions.get("anvil.client")
-    return side

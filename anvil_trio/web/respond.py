@@ -9,10 +9,10 @@ from pydantic import JsonValue
 from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.exchange.caller import Header
 from anvil_trio.exchange.delivery import problem_headers
-from anvil_trio.web.asgi_types import Headers, Message, Receive, Send
+from anvil_trio.web.asgi_types import Headers, Message, Receive, Scope, Send
 from anvil_trio.web.json_text import dumps
 
-__all__ = ["AsgiCaller", "ServerSide", "send_json", "send_problem"]
+__all__ = ["AsgiCaller", "ServerSide", "send_body", "send_json", "send_problem", "server_side"]
 
 
 class ServerSide(Protocol):
@@ -28,11 +28,18 @@ class ServerSide(Protocol):
 
 async def send_json(send: Send, value: JsonValue, status: int = 200) -> None:
     """One JSON reply that no cache may keep; head and body leave in one write."""
-    body = dumps(value)
+    await send_body(send, dumps(value), status)
+
+
+async def send_body(
+    send: Send, body: bytes, status: int = 200, extra: Sequence[Header] = ()
+) -> None:
+    """One whole JSON reply that is rendered already."""
     headers: Headers = [
         (b"content-type", b"application/json"),
         (b"cache-control", b"no-store"),
         (b"content-length", b"%d" % len(body)),
+        *extra,
     ]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body, "more_body": False})
@@ -47,6 +54,15 @@ async def send_problem(
         headers.append((b"www-authenticate", b"Bearer"))
     await send({"type": "http.response.start", "status": what.status, "headers": headers})
     await send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+def server_side(scope: Scope) -> ServerSide | None:
+    """The connection under our own server; None under another."""
+    extensions = scope.get("extensions")
+    if not isinstance(extensions, dict):
+        return None
+    side: ServerSide | None = extensions.get("anvil.client")
+    return side
 
 
 class AsgiCaller:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from anvil_trio.web.auth import Scope
 
-__all__ = ["ROUTES", "Pool", "Route", "find", "methods_of"]
+__all__ = ["ROUTES", "Pool", "Route", "dialect_of", "find", "methods_of", "normalise_path"]
 
 
 class Pool(StrEnum):
@@ -40,6 +40,42 @@ _TABLE = (
         "chat",
         Pool.CHAT,
         "OpenAI Chat Completions, unary and streamed.",
+    ),
+    Route(
+        "POST",
+        "/v1/messages",
+        "messages",
+        Scope.INFERENCE_USE,
+        "messages",
+        Pool.CHAT,
+        "Anthropic Messages, unary and streamed.",
+    ),
+    Route(
+        "POST",
+        "/v1/messages/count_tokens",
+        "count_tokens",
+        Scope.INFERENCE_USE,
+        "messages",
+        Pool.NONE,
+        "How many tokens a Messages request has: an engine's count, else an estimate.",
+    ),
+    Route(
+        "POST",
+        "/v1/responses",
+        "responses",
+        Scope.INFERENCE_USE,
+        "responses",
+        Pool.CHAT,
+        "OpenAI Responses without a memory, unary and streamed.",
+    ),
+    Route(
+        "POST",
+        "/v1/responses/input_tokens",
+        "input_tokens",
+        Scope.INFERENCE_USE,
+        "responses",
+        Pool.NONE,
+        "How many tokens a Responses request has: an estimate.",
     ),
     Route(
         "GET",
@@ -89,3 +125,9 @@ def methods_of(path: str) -> tuple[str, ...]:
     """All methods of a path in lexical order; empty if there is nothing there."""
     wanted = normalise_path(path)
     return tuple(sorted(route.method for route in _TABLE if route.path == wanted))
+
+
+def dialect_of(path: str) -> str:
+    """The dialect of whatever is at a path, in which also its errors are told; else Chat."""
+    wanted = normalise_path(path)
+    return next((route.dialect for route in _TABLE if route.path == wanted), "chat")

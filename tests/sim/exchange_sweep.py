@@ -14,15 +14,19 @@ from tests.support.sim import CancelAt
 from tests.support.small_house import (
     TIER,
     SmallHouse,
-    chat_body,
     config_of,
     open_small_house,
     replica_tier,
 )
+from tests.support.three_dialects import THREE
 
 __all__ = ["KINDS", "scenario"]
 
-KINDS = ("unary", "stream", "queued", "draining")
+_PLAIN = ("unary", "stream", "queued", "draining")
+KINDS = (
+    *_PLAIN,
+    *(f"{name}_{kind}" for name in ("messages", "responses") for kind in ("unary", "stream")),
+)
 PIECES = stream(ROLE, 0.01, text("one"), 16.0, text("two"), STOP, DONE)
 
 
@@ -46,21 +50,23 @@ async def scenario(_rng: Random, cancel_at: CancelAt, *, kind: str, is_leaving: 
 
 
 async def _run(small: SmallHouse, cancel_at: CancelAt, kind: str, *, is_leaving: bool) -> None:
-    answer: Reply = good_reply() if kind == "unary" else PIECES
+    spoken = THREE["chat" if kind in _PLAIN else kind.partition("_")[0]]
+    is_stream = not kind.endswith("unary")
+    answer: Reply = PIECES if is_stream else good_reply()
     for engine in small.engines.values():
         engine.chat_default = answer
     if kind == "queued":
         small.limit_to(1)
-    beside = FakeCaller(chat_body(stream=kind != "unary"))
-    swept = FakeCaller(chat_body(stream=kind != "unary"))
+    beside = FakeCaller(spoken.body(stream=is_stream))
+    swept = FakeCaller(spoken.body(stream=is_stream))
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(small.serve, beside, "beside")
+        nursery.start_soon(small.serve, beside, "beside", spoken.dialect)
         await trio.sleep(0.001 if kind == "queued" else 0)
         if kind == "draining":
             nursery.start_soon(_drain, small)
         with trio.CancelScope() as scope:
             cancel_at.arm(_Leaving(swept.leave) if is_leaving else scope)  # type: ignore[arg-type]
-            await small.serve(swept, "swept")
+            await small.serve(swept, "swept", spoken.dialect)
         cancel_at.disarm()
     small.engine("a").chat_default = small.engine("b").chat_default = good_reply()
 

@@ -25,6 +25,7 @@ from anvil_trio.decisions.events import Event
 from anvil_trio.decisions.log import DecisionLog
 from anvil_trio.decisions.record import DecisionRecord
 from anvil_trio.decisions.ring import Ring
+from anvil_trio.dialects.ir import ClientDialect
 from anvil_trio.dialects.openai_chat import CHAT
 from anvil_trio.exchange.call import Call
 from anvil_trio.exchange.deadlines import Limits
@@ -147,12 +148,17 @@ class SmallHouse:
         self.house.tiers[TIER].reconfigure(members, ceiling)
 
     async def serve(
-        self, caller: FakeCaller, client: str = LEGACY_CLIENT, ids: CallerIds | None = None
+        self,
+        caller: FakeCaller,
+        client: str = LEGACY_CLIENT,
+        dialect: ClientDialect = CHAT,
+        *,
+        ids: CallerIds | None = None,
     ) -> FakeCaller:
         """One exchange from its authenticated call to its record."""
         number = len(self.ring)
         known = CallerIds() if ids is None else ids
-        call = Call(CHAT, ClientId(client), RequestId(f"req_{number:032x}"), known)
+        call = Call(dialect, ClientId(client), RequestId(f"req_{number:032x}"), known)
         await run_chat(self.house, self.generation, call, caller)
         return caller
 
@@ -161,7 +167,7 @@ class SmallHouse:
     ) -> FakeCaller:
         """One plain exchange of a caller that stays and reads."""
         ids = CallerIds(session_id=session)
-        return await self.serve(FakeCaller(chat_body(**body)), client, ids)
+        return await self.serve(FakeCaller(chat_body(**body)), client, ids=ids)
 
     @property
     def records(self) -> list[DecisionRecord]:

@@ -5,15 +5,26 @@ import trio
 
 from anvil_trio.config.model import ServerSettings
 from anvil_trio.config.policy import ClientCredential, ClientScope
+from anvil_trio.errors import Code, problem
 from anvil_trio.names import ClientId
 from anvil_trio.web.asgi import App
 from anvil_trio.web.auth import Authenticator
+from anvil_trio.web.chat import DIALECTS
 from anvil_trio.web.router import ROUTES
 from tests.support.asgi import BEARER, TOKEN, Side, request
 from tests.support.chunks import good_reply, good_stream
 from tests.support.small_house import SmallHouse, chat_body, config_of, open_small_house
 
 CHAT = "/v1/chat/completions"
+INFERENCE = frozenset({
+    CHAT,
+    "/v1/messages",
+    "/v1/messages/count_tokens",
+    "/v1/responses",
+    "/v1/responses/input_tokens",
+    "/v1/models",
+    "/v1/models/capacity",
+})
 KEYS = {"desktop": b"desktop-key-0123456789", "watcher": b"watcher-key-0123456789"}
 CLIENTS = (
     ClientCredential(
@@ -45,19 +56,13 @@ async def small():
         yield small
 
 
-@pytest.mark.parametrize(
-    ("client", "allowed"),
-    [
-        ("desktop", {CHAT, "/v1/models", "/v1/models/capacity"}),
-        ("watcher", set()),
-    ],
-)
+@pytest.mark.parametrize(("client", "allowed"), [("desktop", INFERENCE), ("watcher", frozenset())])
 async def test_a_client_may_use_what_its_scopes_reach(client, allowed, small, autojump_clock):
     """Every route of the table: 200 within the scopes, 403 outside, its body unread."""
     for route in ROUTES.values():
         if route.scope is None:
             continue
-        parts = [chat_body()] if route.path in allowed else []
+        parts = [chat_body(max_tokens=9, input="hi")] if route.path in allowed else []
         answer = await request(
             app_of(small),
             route.method,
@@ -69,9 +74,11 @@ async def test_a_client_may_use_what_its_scopes_reach(client, allowed, small, au
         if route.path in allowed:
             assert answer.status == 200
         else:
-            assert (answer.status, answer.code) == (403, "authorization_scope_denied")
+            what = problem(Code.SCOPE_DENIED)
+            assert answer.status == 403
+            assert answer.body == DIALECTS[route.dialect].render_problem(what)
             assert answer.json["error"]["message"] == "This credential may not do this."
-    assert len(small.records) == (CHAT in allowed)
+    assert len(small.records) == len(DIALECTS) * (client == "desktop")
 
 
 async def test_a_path_or_method_that_is_not_there_is_no_matter_of_scopes(small, autojump_clock):

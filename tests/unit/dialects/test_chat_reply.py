@@ -9,7 +9,7 @@ from anvil_trio.dialects.chat_reply import render_reply
 from anvil_trio.dialects.ir import FinishReason, Usage
 from anvil_trio.dialects.openai_chat import CHAT
 from anvil_trio.errors import Code, Problem, UpstreamFailed, problem
-from tests.unit.dialects.chats import captured, parsed
+from tests.unit.dialects.chats import captured, new_stream, parsed, tier
 
 
 def reply(message: dict[str, Any], finish: str | None = "stop", **members) -> bytes:
@@ -42,7 +42,7 @@ def test_a_reply_without_reason_or_usage_is_a_reply():
 
 def test_the_dialect_answers_in_the_callers_spelling():
     """Blanks in the engine's JSON do not hide its name."""
-    made = CHAT.render_reply(reply({"content": "x"}), parsed(model="LLM.Primary"))
+    made = CHAT.render_reply(reply({"content": "x"}), parsed(model="LLM.Primary"), tier())
     assert json.loads(made.body)["model"] == "LLM.Primary"
 
 
@@ -100,7 +100,7 @@ def test_a_problem_is_rendered_as_openai_does():
         }
     }
     assert json.loads(CHAT.render_problem(what)) == expected
-    frame = CHAT.terminal_error(what)
+    frame = new_stream().terminal_error(what)
     assert frame.startswith(b"data: {")
     assert frame.endswith(b"}\n\n")
     assert json.loads(frame[6:]) == expected

@@ -16,6 +16,7 @@ from tests.unit.dialects.chats import (
     new_stream,
     parsed,
     served,
+    tier,
     translated,
 )
 
@@ -239,7 +240,7 @@ def test_streams_share_nothing():
 def test_the_dialect_makes_a_translator_for_a_request():
     """It knows the caller's spelling, wishes and number of choices."""
     request = parsed(model="A", n=2, stream=True, stream_options={"include_usage": True})
-    stream: StreamTranslator = CHAT.translator(request, 4096)
+    stream: StreamTranslator = CHAT.translator(request, tier(), 4096)
     usage = event({"model": "m", "choices": [], "usage": {"prompt_tokens": 1}})
     assert b'"model":"A"' in stream.feed(delta({}, finish="stop") + usage)
     assert not stream.is_finished

@@ -4,7 +4,7 @@ import pytest
 
 from anvil_trio.config.model import MediaPolicy, Tier
 from anvil_trio.dialects.ir import ChatRequest, Media
-from anvil_trio.errors import Code, Problem, problem
+from anvil_trio.errors import Code, Overflow, Problem, problem
 from anvil_trio.exchange.gates import check
 
 STATUS = 529
@@ -46,7 +46,8 @@ def test_a_plain_request_passes():
 def test_a_prompt_as_long_as_the_context_passes_and_a_longer_one_does_not():
     """R010: the estimate of the prompt alone against the tier's context."""
     assert verdict(tokens=2000, limit=2000) is None
-    assert verdict(tokens=2001) == problem(OVERFLOW, param="messages")
+    overflow = Overflow(prompt_tokens=2001, context_tokens=2000)
+    assert verdict(tokens=2001) == problem(OVERFLOW, param="messages", overflow=overflow)
 
 
 def test_an_unknown_context_refuses_nothing():

@@ -3,7 +3,7 @@
 import pytest
 
 from anvil_trio.config.model import TierDialect
-from anvil_trio.upstream.build import chat_url, request_headers, root_url
+from anvil_trio.upstream.build import chat_url, count_tokens_url, request_headers, root_url
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,8 @@ from anvil_trio.upstream.build import chat_url, request_headers, root_url
 def test_chat_goes_below_v1_which_is_added_only_where_it_is_missing(base_url, expected):
     """The chat URL is the base URL, `/v1` unless its path ends with it, and the endpoint."""
     assert chat_url(base_url) == expected
+    counting = expected.replace("/chat/completions", "/messages/count_tokens")
+    assert count_tokens_url(base_url) == counting
 
 
 @pytest.mark.parametrize("base_url", ["http://127.0.0.1:8101/v1", "http://127.0.0.1:8101/a/b?c#d"])
@@ -31,7 +33,7 @@ def test_probes_start_at_the_authority_root(base_url):
     assert root_url(base_url) == "http://127.0.0.1:8101"
 
 
-@pytest.mark.parametrize("builder", [chat_url, root_url])
+@pytest.mark.parametrize("builder", [chat_url, count_tokens_url, root_url])
 def test_the_empty_url_of_a_replica_tier_is_refused(builder):
     """R003: the empty `base_url` of a replica tier cannot become a URL."""
     with pytest.raises(AssertionError):

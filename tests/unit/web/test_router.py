@@ -16,6 +16,10 @@ def test_each_route_says_who_may_use_it():
     assert {(route.method, route.path): route.scope for route in ROUTES.values()} == {
         ("GET", "/healthz"): None,
         ("POST", "/v1/chat/completions"): Scope.INFERENCE_USE,
+        ("POST", "/v1/messages"): Scope.INFERENCE_USE,
+        ("POST", "/v1/messages/count_tokens"): Scope.INFERENCE_USE,
+        ("POST", "/v1/responses"): Scope.INFERENCE_USE,
+        ("POST", "/v1/responses/input_tokens"): Scope.INFERENCE_USE,
         ("GET", "/v1/models"): Scope.INFERENCE_USE,
         ("GET", "/v1/models/capacity"): Scope.INFERENCE_USE,
         ("GET", "/v1/router/status"): Scope.OPERATOR,
@@ -25,7 +29,9 @@ def test_each_route_says_who_may_use_it():
 def test_only_chat_takes_a_place():
     """No read-only route counts against the front door."""
     assert {route.path for route in ROUTES.values() if route.pool is Pool.CHAT} == {
-        "/v1/chat/completions"
+        "/v1/chat/completions",
+        "/v1/messages",
+        "/v1/responses",
     }
 
 

@@ -1,0 +1,133 @@
+"""The OpenAI Responses API without a memory, for callers of `POST /v1/responses`."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from uuid import uuid4
+
+from anvil_trio.config.model import Tier
+from anvil_trio.dialects import chat_errors, chat_render, responses_request
+from anvil_trio.dialects.events import (
+    ArgumentsDelta,
+    CallBegan,
+    Finished,
+    ReasoningDelta,
+    StreamEvent,
+    TextDelta,
+    UsageReported,
+)
+from anvil_trio.dialects.ir import (
+    ChatRequest,
+    ClientDialect,
+    FinishReason,
+    RenderedReply,
+    RenderedRequest,
+    StreamTranslator,
+    Usage,
+)
+from anvil_trio.dialects.openai_events import OpenAiEvents, events_of_reply
+from anvil_trio.dialects.raw_json import encode
+from anvil_trio.dialects.responses_object import ResponseObject
+from anvil_trio.dialects.responses_stream import ResponsesEncoder
+from anvil_trio.dialects.translate import TranslatedStream
+from anvil_trio.errors import Problem
+
+__all__ = ["RESPONSES", "Responses", "render_input_tokens"]
+
+_PARAMS: Mapping[str, str] = MappingProxyType({
+    "messages": "input",
+    "max_tokens": "max_output_tokens",
+    "max_completion_tokens": "max_output_tokens",
+})
+"""What Chat's fields are called here, for refusals that are found on the way."""
+
+
+class Responses:
+    """The `ClientDialect` of the Responses API.
+
+    `now` is the wall clock, for `created_at`; `new_token` makes what the ids of one response have
+    in common, never the same twice.
+    """
+
+    name = "responses"
+
+    def __init__(self, *, now: Callable[[], float], new_token: Callable[[], str]) -> None:
+        self._now, self._new_token = now, new_token
+
+    @staticmethod
+    def parse_request(body: bytes) -> ChatRequest | Problem:
+        """The checked request in Chat's words, or a 400 that names the field."""
+        return responses_request.parse_request(body)
+
+    @staticmethod
+    def render_request(request: ChatRequest, tier: Tier) -> RenderedRequest | Problem:
+        """The body for the tier's engines, or a 400."""
+        return chat_render.render_request(request, tier)
+
+    def render_reply(self, body: bytes, request: ChatRequest, tier: Tier) -> RenderedReply:  # noqa: ARG002
+        """An engine's whole reply as a response object. Raises UpstreamFailed if it is none."""
+        events = events_of_reply(body)
+        encoder = self._encoder(request, len(body))
+        for event in events:
+            encoder.encode(event)
+        return RenderedReply(
+            body=encoder.whole().body,
+            finish_reason=_finish_reason_in(events),
+            usage=_usage_in(events),
+            has_content=any(isinstance(event, _CONTENT) for event in events),
+        )
+
+    def translator(
+        self,
+        request: ChatRequest,
+        tier: Tier,  # noqa: ARG002
+        max_event_bytes: int,
+    ) -> StreamTranslator:
+        """A translator for this request's one reply stream."""
+        return TranslatedStream(
+            OpenAiEvents(max_event_bytes), self._encoder(request, max_event_bytes)
+        )
+
+    @staticmethod
+    def render_problem(what: Problem) -> bytes:
+        """OpenAI's error body, in the words of this API's fields."""
+        return chat_errors.render_problem(_renamed(what))
+
+    def _encoder(self, request: ChatRequest, max_bytes: int) -> ResponsesEncoder:
+        source = request.source
+        assert source is not None, "every request that was parsed here has its source"
+        token = self._new_token()
+        response = ResponseObject(f"resp_{token}", int(self._now()), request.model, source)
+        return ResponsesEncoder(
+            response,
+            token=token,
+            now=self._now,
+            wants_summary=responses_request.wants_summary(source),
+            prompt_estimate=request.prompt_tokens,
+            max_bytes=max_bytes,
+        )
+
+
+def render_input_tokens(tokens: int) -> bytes:
+    """The body of a count."""
+    return encode({"object": "response.input_tokens", "input_tokens": tokens})
+
+
+_CONTENT = (TextDelta, ReasoningDelta, CallBegan, ArgumentsDelta)
+
+
+def _renamed(what: Problem) -> Problem:
+    return what if what.param is None else replace(what, param=_PARAMS.get(what.param, what.param))
+
+
+def _finish_reason_in(events: tuple[StreamEvent, ...]) -> FinishReason | None:
+    return next((event.reason for event in events if isinstance(event, Finished)), None)
+
+
+def _usage_in(events: tuple[StreamEvent, ...]) -> Usage:
+    found = [event.usage for event in events if isinstance(event, UsageReported)]
+    return found[-1] if found else Usage()
+
+
+RESPONSES: ClientDialect = Responses(now=time.time, new_token=lambda: uuid4().hex)  # noqa: TID251

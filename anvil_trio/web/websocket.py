@@ -1,0 +1,50 @@
+"""WebSocket handshakes, which no route takes: each is answered at once, over HTTP.
+
+A client of the Responses API that may speak WebSocket asks for it first, and posts as soon as it is
+told 426.
+"""
+
+from anvil_trio.dialects.openai_chat import CHAT
+from anvil_trio.errors import Code, Problem, problem
+from anvil_trio.web.asgi_types import Headers, Message, Receive, Scope, Send
+from anvil_trio.web.respond import send_problem
+
+__all__ = ["is_upgrade", "refusal_of", "refuse", "send_refusal"]
+
+_POSTED = frozenset({"/v1/responses"})
+_UPGRADE_REQUIRED = 426
+_WORDS = "There is no WebSocket here; this path takes POST."
+_INSTEAD: Headers = [(b"upgrade", b"HTTP/1.1"), (b"allow", b"POST")]
+
+
+def is_upgrade(headers: Headers) -> bool:
+    """Whether a plain request asks to go on as a WebSocket, too loosely to be a handshake."""
+    return any(name == b"upgrade" and value.lower() == b"websocket" for name, value in headers)
+
+
+def refusal_of(path: str) -> Problem | None:
+    """The 426 of a path where one posts instead; None for any other."""
+    if path not in _POSTED:
+        return None
+    return problem(Code.METHOD_NOT_ALLOWED, status=_UPGRADE_REQUIRED, message=_WORDS)
+
+
+async def refuse(what: Problem | None, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a handshake with a problem where the server can do that, else with its plain 403."""
+    await receive()
+    extensions = scope.get("extensions")
+    can_answer = isinstance(extensions, dict) and "websocket.http.response" in extensions
+    if what is None or not can_answer:
+        await send({"type": "websocket.close"})
+        return
+
+    async def reject(message: Message) -> None:
+        await send({**message, "type": f"websocket.{message['type']}"})
+
+    await send_refusal(reject, what)
+
+
+async def send_refusal(send: Send, what: Problem) -> None:
+    """Send a problem; a 426 says what to do instead."""
+    extra = _INSTEAD if what.status == _UPGRADE_REQUIRED else []
+    await send_problem(send, what, CHAT.render_problem(what), extra)
