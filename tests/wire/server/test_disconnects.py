@@ -1,9 +1,12 @@
 """A client's leaving is seen, whatever it sent before, and only when it did leave."""
 
+import socket
+
 import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
+from anvil_trio.net.sockets import close, receive_some
 from tests.support.wire import post, serving, until
 from tests.support.wire_apps import Receive, Scope, Send, client_of, read_body, reply
 
@@ -145,3 +148,16 @@ async def test_a_client_that_left_before_anyone_listened_is_known_to_be_gone():
         go_on.set()
         with trio.fail_after(10):
             await seen.wait()
+
+
+async def test_a_socket_that_was_closed_is_not_read():
+    """`receive_some`: whoever reads on after a close is told so, again and again, and kept nowhere.
+
+    Trio would take the closed socket's -1 for a descriptor and hold its reader under it for good.
+    """
+    ours, theirs = socket.socketpair()
+    with theirs:
+        close(ours)
+        for _ in range(2):
+            with pytest.raises(trio.ClosedResourceError):
+                await receive_some(ours, 1)
