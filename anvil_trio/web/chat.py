@@ -20,6 +20,8 @@ from anvil_trio.web.watcher import run_watched
 
 __all__ = ["DIALECTS", "answer_chat", "safe_token"]
 
+_LENGTH_DIGITS = 20  # more than any body has
+
 DIALECTS: Mapping[str, ClientDialect] = MappingProxyType({CHAT.name: CHAT})
 
 
@@ -47,7 +49,7 @@ async def answer_chat(
         ),
     )
     server = _server_side(scope)
-    caller = AsgiCaller(receive, send, server)
+    caller = AsgiCaller(receive, send, server, _declared_length(headers))
     work = partial(run_chat, house, generation, call, caller)
     if server is None:
         await run_watched(work, caller.wait_for_leaving, caller.has_left)
@@ -63,6 +65,12 @@ def safe_token(headers: Headers, *names: bytes) -> str | None:
                 text = value.decode("latin-1").strip()
                 return text if is_correlation_token(text) else None
     return None
+
+
+def _declared_length(headers: Headers) -> int:
+    """What `Content-Length` says, 0 where it says nothing; the server has checked its form."""
+    said = next((value for name, value in headers if name == b"content-length"), b"")
+    return int(said[:_LENGTH_DIGITS]) if said.isdigit() else 0
 
 
 def _server_side(scope: Scope) -> ServerSide | None:

@@ -250,7 +250,7 @@ def test_the_dialect_makes_a_translator_for_a_request():
 
 @pytest.mark.parametrize("inner", ['"my-model"', '"my-models"', "{}"])
 def test_reply_model_is_its_own_member_and_no_other(inner):
-    """A `model` that a member of the event holds is not mistaken for the event's, however spaced."""
+    """A `model` that a member of the event holds is not taken for its own, however spaced."""
     chunk = '{"model": "my-model","x":{"model":' + inner + '},"choices":[]}'
     (out,) = translated(f"data: {chunk}\n\n".encode(), model="a")
     assert out["model"] == "a"
