@@ -91,6 +91,20 @@ async def test_too_much_sent_ahead_ends_the_connection():
                 await silent.ended.wait()
 
 
+async def test_pipelining_faster_than_answers_come_ends_the_connection():
+    """`_PausedReader`: what earlier replies left unread counts, so nobody fills our memory."""
+
+    async def handler(scope: Scope, receive: Receive, send: Send) -> None:
+        await reply(send, b"x")
+
+    async with serving(handler) as served, await served.connect() as client:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(client.send, post() * 50_000)
+            data, _ = await client.read_to_end()
+        assert data.count(b"HTTP/1.1 200") < 50_000
+        await until(lambda: served.server.open_connections == 0)
+
+
 async def test_leaving_amid_the_body_is_seen():
     """`Inbox.receive`: half a body and then the end gives `http.disconnect` after what came."""
     kinds: list[object] = []
@@ -151,10 +165,7 @@ async def test_a_client_that_left_before_anyone_listened_is_known_to_be_gone():
 
 
 async def test_a_socket_that_was_closed_is_not_read():
-    """`receive_some`: whoever reads on after a close is told so, again and again, and kept nowhere.
-
-    Trio would take the closed socket's -1 for a descriptor and hold its reader under it for good.
-    """
+    """`receive_some`: who reads on after a close is told; trio would keep its task under fd -1."""
     ours, theirs = socket.socketpair()
     with theirs:
         close(ours)
