@@ -15,7 +15,7 @@ from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
 from anvil_trio.exchange.run import run_chat
 from anvil_trio.names import RequestId, is_correlation_token
-from anvil_trio.web.asgi_types import Headers, Receive, Scope, Send, headers_of
+from anvil_trio.web.asgi_types import Headers, Receive, Scope, Send, declared_length, headers_of
 from anvil_trio.web.auth import Principal
 from anvil_trio.web.respond import AsgiCaller, server_side
 from anvil_trio.web.watcher import run_watched
@@ -51,7 +51,7 @@ async def answer_chat(
         ),
     )
     server = server_side(scope)
-    caller = AsgiCaller(receive, send, server)
+    caller = AsgiCaller(receive, send, server, declared_length(headers))
     work = partial(run_chat, house, generation, call, caller)
     if server is None:
         await run_watched(work, caller.wait_for_leaving, caller.has_left)

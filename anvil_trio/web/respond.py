@@ -69,11 +69,15 @@ class AsgiCaller:
     """The caller of one exchange over ASGI.
 
     With our own server its leaving is known in the step in which the server learns of it; under
-    another server a task that awaits `receive()` stands in (`web.watcher`).
+    another server a task that awaits `receive()` stands in (`web.watcher`). `declared_bytes` is
+    what they say that their body will have: one that is too large is refused before it is sent.
     """
 
-    def __init__(self, receive: Receive, send: Send, server: ServerSide | None) -> None:
+    def __init__(
+        self, receive: Receive, send: Send, server: ServerSide | None, declared_bytes: int
+    ) -> None:
         self._receive, self._send, self._server = receive, send, server
+        self._declared_bytes = declared_bytes
         self._leave: Callable[[], None] | None = None
         self.has_started = False
         self.bytes_sent = 0
@@ -89,6 +93,8 @@ class AsgiCaller:
 
     async def read_body(self, max_bytes: int, *, stall_s: float, total_s: float) -> bytes | Problem:
         """See `Caller`. Ends at once when the caller leaves, since `leave` cuts the exchange."""
+        if self._declared_bytes > max_bytes:
+            return problem(Code.PAYLOAD_TOO_LARGE)
         parts: list[bytes] = []
         size = 0
         last_moment = trio.current_time() + total_s
