@@ -52,18 +52,23 @@ class AdmissionHandle:
 class AdmissionActor(Actor[AdmissionMessage, AdmissionReply]):
     """The one task that owns the front door's state."""
 
-    def __init__(self, max_concurrency: int) -> None:
+    def __init__(self, max_concurrency: int, *, name: str = "admission") -> None:
         mailbox: Mailbox[AdmissionMessage] = Mailbox()
         state = AdmissionState(max_concurrency)
-        super().__init__("admission", mailbox, state, lambda: FencedAdmission(state.snapshot()))
+        super().__init__(name, mailbox, state, lambda: FencedAdmission(state.snapshot()))
 
     def handle(self, owner: OwnerId) -> AdmissionHandle:
         """A handle for an owner that has none yet."""
         return AdmissionHandle(self.caller(owner, Admitted))
 
 
-def open_admission(actors: Actors, max_concurrency: int, owner: OwnerId) -> AdmissionHandle:
-    """Start the front door's actor and give its owner's handle. It may be used at once."""
-    actor = AdmissionActor(max_concurrency)
+def open_admission(
+    actors: Actors, max_concurrency: int, owner: OwnerId, *, name: str = "admission"
+) -> AdmissionHandle:
+    """Start the actor of a door and give its owner's handle. It may be used at once.
+
+    `name` tells it from other doors where a crash is told.
+    """
+    actor = AdmissionActor(max_concurrency, name=name)
     actors.start(actor)
     return actor.handle(owner)

@@ -4,17 +4,20 @@ A request reads the current generation once. Nothing here counts anything: what 
 `House` and outlives a change of configuration (decision 32).
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from anvil_trio.config.model import RouterConfig, Tier
 from anvil_trio.exchange.deadlines import Limits
-from anvil_trio.names import Alias, MemberId, normalise_alias
+from anvil_trio.names import Alias, MemberId, TierId, normalise_alias
 from anvil_trio.tiers.actor import TierHandle
 from anvil_trio.upstream.client import Upstream
 from anvil_trio.views.readiness import VerdictOf
 
-__all__ = ["Generation", "Route"]
+__all__ = ["Generation", "ProbeAnew", "Route"]
+
+ProbeAnew = Callable[[TierId, MemberId | None], Awaitable[None]]
+"""Forget what is known of a tier, or of one member, and wait for a new verdict on each of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class Generation:
     routes: Mapping[Alias, Route]
     limits: Limits
     verdict_of: VerdictOf
+    probe_anew: ProbeAnew
     public_sha256: str  # of the secret-free, URL-free projection that may be shown
 
     def resolve(self, model: str) -> Route | None:

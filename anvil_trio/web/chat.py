@@ -15,7 +15,7 @@ from anvil_trio.exchange.run import run_chat
 from anvil_trio.names import RequestId, is_correlation_token
 from anvil_trio.web.asgi_types import Headers, Receive, Scope, Send, headers_of
 from anvil_trio.web.auth import Principal
-from anvil_trio.web.respond import AsgiCaller, ServerSide
+from anvil_trio.web.respond import AsgiCaller, server_side
 from anvil_trio.web.watcher import run_watched
 
 __all__ = ["DIALECTS", "answer_chat", "safe_token"]
@@ -46,7 +46,7 @@ async def answer_chat(
             task_id=safe_token(headers, b"x-anvil-task-id"),
         ),
     )
-    server = _server_side(scope)
+    server = server_side(scope)
     caller = AsgiCaller(receive, send, server)
     work = partial(run_chat, house, generation, call, caller)
     if server is None:
@@ -63,11 +63,3 @@ def safe_token(headers: Headers, *names: bytes) -> str | None:
                 text = value.decode("latin-1").strip()
                 return text if is_correlation_token(text) else None
     return None
-
-
-def _server_side(scope: Scope) -> ServerSide | None:
-    extensions = scope.get("extensions")
-    if not isinstance(extensions, dict):
-        return None
-    side: ServerSide | None = extensions.get("anvil.client")
-    return side

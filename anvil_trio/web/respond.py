@@ -9,10 +9,10 @@ from pydantic import JsonValue
 from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.exchange.caller import Header
 from anvil_trio.exchange.delivery import problem_headers
-from anvil_trio.web.asgi_types import Headers, Message, Receive, Send
+from anvil_trio.web.asgi_types import Headers, Message, Receive, Scope, Send
 from anvil_trio.web.json_text import dumps
 
-__all__ = ["AsgiCaller", "ServerSide", "send_json", "send_problem"]
+__all__ = ["AsgiCaller", "ServerSide", "send_json", "send_problem", "server_side"]
 
 
 class ServerSide(Protocol):
@@ -47,6 +47,15 @@ async def send_problem(
         headers.append((b"www-authenticate", b"Bearer"))
     await send({"type": "http.response.start", "status": what.status, "headers": headers})
     await send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+def server_side(scope: Scope) -> ServerSide | None:
+    """The connection under our own server; None under another."""
+    extensions = scope.get("extensions")
+    if not isinstance(extensions, dict):
+        return None
+    side: ServerSide | None = extensions.get("anvil.client")
+    return side
 
 
 class AsgiCaller:
