@@ -13,6 +13,7 @@ import trio
 from anvil_trio.actors.bus import Bus
 from anvil_trio.actors.supervise import Actors, open_actors
 from anvil_trio.admission.actor import open_admission
+from anvil_trio.bugs import where_raised
 from anvil_trio.config.model import RouterConfig, Tier
 from anvil_trio.config.secrets import Secrets
 from anvil_trio.decisions.events import Event, ReadinessChanged
@@ -26,7 +27,7 @@ from anvil_trio.facts import Verdict
 from anvil_trio.intent.file import StateFile
 from anvil_trio.intent.intents import Intents
 from anvil_trio.intent.keeper import IntentKeeper
-from anvil_trio.names import Alias, MemberId, OwnerId, TierId
+from anvil_trio.names import LEGACY_CLIENT, Alias, MemberId, OwnerId, TierId
 from anvil_trio.readiness.prober import Prober
 from anvil_trio.tiers.actor import TierHandle, open_tier
 from anvil_trio.upstream.build import chat_url
@@ -76,7 +77,12 @@ async def open_house(
             }
             _restore(intents.current, tiers)
             yield House(
-                admission=open_admission(actors, config.server.max_concurrency, _THIS_PROCESS),
+                admission=open_admission(
+                    actors,
+                    config.server.max_concurrency,
+                    _THIS_PROCESS,
+                    config.server.budgets,
+                ),
                 management=_management(actors, intents),
                 tiers=MappingProxyType(tiers),
                 log=DecisionLog(Ring(), journal, bus),
@@ -123,7 +129,8 @@ async def open_app(config: RouterConfig, secrets: Secrets) -> AsyncIterator[App]
         open_house(config) as house,
         open_generation(house, config, secrets) as generation,
     ):
-        yield App(house, lambda: generation, Authenticator(token))
+        _tell_of_idle_limits(config, secrets)
+        yield App(house, lambda: generation, Authenticator(token, secrets.clients))
 
 
 @asynccontextmanager
@@ -220,6 +227,16 @@ def _limits(config: RouterConfig) -> Limits:
     )
 
 
+def _tell_of_idle_limits(config: RouterConfig, secrets: Secrets) -> None:
+    """A limit on a client that no credential makes bounds nobody: a typing error, or work to come.
+
+    It does not refuse the start: taking a client out of the policy must be one edit.
+    """
+    known = {LEGACY_CLIENT, *(client.client_id for client in secrets.clients)}
+    for client_id in sorted(config.server.budgets.keys() - known):
+        _events.warning("client_limit_idle", setting=f"server.client_limits.{client_id}")
+
+
 def _notify(house: House, tier_id: TierId, member_id: MemberId, verdict: Verdict) -> None:
     house.bus.publish(ReadinessChanged(tier_id, member_id, verdict.is_ready, verdict.reason))
     _events.info(
@@ -231,6 +248,6 @@ def _notify(house: House, tier_id: TierId, member_id: MemberId, verdict: Verdict
     )
 
 
-def _crashed(name: str) -> None:
+def _crashed(name: str, bug: Exception) -> None:
     """An actor's machine raised: it is fenced until an operator restarts the router."""
-    _events.error("actor_failed", actor=name)
+    _events.error("actor_failed", actor=name, **where_raised(bug))

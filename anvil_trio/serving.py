@@ -34,17 +34,18 @@ async def run_router(
     secrets = resolve_secrets(config, environ)
     tls = _tls(config.server, environ)
     raise_fd_limit()
-    listener = listen(host, port)
-    async with open_app(config, secrets) as app:
-        server = Server(
-            app,
-            _options(config.server, tls),
-            [listener],
-            on_stopping=lambda: _drain(app.house),
-            on_deadline=app.house.exchanges.shut_down,
-        )
-        address = listener.getsockname()
-        await run_until_signalled(server, lambda: on_ready(address[0], address[1]))
+    stall_s = config.server.client_stall_timeout_s
+    with listen(host, port, user_timeout_s=stall_s) as listener:
+        async with open_app(config, secrets) as app:
+            server = Server(
+                app,
+                _options(config.server, tls),
+                [listener],
+                on_stopping=lambda: _drain(app.house),
+                on_deadline=app.house.exchanges.shut_down,
+            )
+            address = listener.getsockname()
+            await run_until_signalled(server, lambda: on_ready(address[0], address[1]))
 
 
 def _drain(house: House) -> None:

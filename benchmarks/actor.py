@@ -30,7 +30,7 @@ CLIENT = ClientId("c")
 OWNER = OwnerId(1)
 
 
-def raise_crash(name: str) -> None:
+def raise_crash(name: str, _bug: Exception) -> None:
     raise AssertionError(name)
 
 

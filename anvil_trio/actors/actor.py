@@ -1,7 +1,7 @@
 """An actor: one task that reads a mailbox, lets a pure machine decide, and hands out answers."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 import trio
 
@@ -10,7 +10,10 @@ from anvil_trio.actors.mailbox import Mailbox
 from anvil_trio.actors.messages import Common, OwnerGone, Ticket
 from anvil_trio.names import OwnerId
 
-__all__ = ["Actor", "Endpoint", "Machine"]
+__all__ = ["Actor", "Endpoint", "Machine", "OnCrash"]
+
+OnCrash: TypeAlias = Callable[[str, Exception], None]
+"""Told an actor's name and the bug that fenced it; must neither wait nor raise."""
 
 Message = TypeVar("Message")
 Reply = TypeVar("Reply")
@@ -79,13 +82,13 @@ class Actor(Generic[Message, Reply]):
         """Take no more messages; `run` ends once it has read what is there."""
         self.mailbox.close()
 
-    async def run(self, on_crash: Callable[[str], None]) -> None:
+    async def run(self, on_crash: OnCrash) -> None:
         """Serve until closed and read empty; then answer everyone who still waits.
 
         This is the one unbounded shield of the program. It is needed because an actor that is
         cancelled beside its callers loses their releases, and safe because nothing is awaited
         in it but the mailbox. A machine that raises ends its own service only: `on_crash` hears
-        the actor's name, everyone who waits is refused, and so is whoever comes later.
+        of it, everyone who waits is refused, and so is whoever comes later.
         """
         with trio.CancelScope(shield=True):
             try:
@@ -94,15 +97,15 @@ class Actor(Generic[Message, Reply]):
                 for endpoint in self._endpoints.values():
                     endpoint.stop()
 
-    async def _serve(self, on_crash: Callable[[str], None]) -> None:
+    async def _serve(self, on_crash: OnCrash) -> None:
         try:
             await self.mailbox.serve(self._act)
-        except Exception:  # noqa: BLE001 - a bug of any kind fences this actor and no other
+        except Exception as bug:  # noqa: BLE001 - of any kind: it fences this actor and no other
             self.machine = self._fence()
             for endpoint in self._endpoints.values():
                 for question in endpoint.questions():
                     self._act(question)
-            on_crash(self.name)
+            on_crash(self.name, bug)
             await self.mailbox.serve(self._act)
 
     def _act(self, message: Message | Common) -> None:

@@ -67,6 +67,7 @@ class RefusalReason(StrEnum):
     TIER_FAILED = "tier_failed"
     NOT_QUIESCED = "not_quiesced"
     UNKNOWN_MEMBER = "unknown_member"
+    CLIENT_BUSY = "client_concurrency_exhausted"
     SERVER_BUSY = "server_busy"
     ADMISSION_FAILED = "admission_failed"
 

@@ -1,10 +1,12 @@
 """Who outlives whom: actors start before whatever uses them and end after it."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Protocol
 
 import trio
+
+from anvil_trio.actors.actor import OnCrash
 
 __all__ = ["Actors", "Runnable", "open_actors"]
 
@@ -12,8 +14,8 @@ __all__ = ["Actors", "Runnable", "open_actors"]
 class Runnable(Protocol):
     """An actor of any kind, as its nursery sees it."""
 
-    async def run(self, on_crash: Callable[[str], None]) -> None:
-        """Serve until closed; a crash is told by name and does not end the service."""
+    async def run(self, on_crash: OnCrash) -> None:
+        """Serve until closed; a crash is told and does not end the service."""
         ...
 
     def close(self) -> None:
@@ -24,7 +26,7 @@ class Runnable(Protocol):
 class Actors:
     """The actors that are running; made by `open_actors`."""
 
-    def __init__(self, nursery: trio.Nursery, on_crash: Callable[[str], None]) -> None:
+    def __init__(self, nursery: trio.Nursery, on_crash: OnCrash) -> None:
         self._nursery = nursery
         self._on_crash = on_crash
         self._running: list[Runnable] = []
@@ -41,11 +43,11 @@ class Actors:
 
 
 @asynccontextmanager
-async def open_actors(on_crash: Callable[[str], None]) -> AsyncIterator[Actors]:
+async def open_actors(on_crash: OnCrash) -> AsyncIterator[Actors]:
     """Actors that outlive everything opened inside the block, even when the block is cancelled.
 
-    An actor whose machine raised is fenced, not restarted, and the others go on: `on_crash(name)`
-    is called once for it, with no exception text; it must neither wait nor raise.
+    An actor whose machine raised is fenced, not restarted, and the others go on: `on_crash`
+    is called once for it.
     """
     async with trio.open_nursery() as nursery:
         actors = Actors(nursery, on_crash)

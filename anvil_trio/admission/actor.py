@@ -1,5 +1,8 @@
 """The front door as the rest of the program meets it: a handle to ask, one actor behind it."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from anvil_trio.actors.actor import Actor
 from anvil_trio.actors.caller import Caller
 from anvil_trio.actors.mailbox import Mailbox
@@ -29,7 +32,7 @@ class AdmissionHandle:
         self._caller = caller
 
     async def enter(self, client_id: ClientId) -> Permit | Refused:
-        """One permit, or why not; never waits for a place.
+        """One permit, or why not: CLIENT_BUSY or SERVER_BUSY; never waits for a place.
 
         If cancelled before the answer, nothing is held; once admitted, the permit is returned,
         cancelled or not: enter it before the next `await`.
@@ -49,12 +52,21 @@ class AdmissionHandle:
         return reply
 
 
+_NO_BUDGETS: Mapping[ClientId, int] = MappingProxyType({})
+
+
 class AdmissionActor(Actor[AdmissionMessage, AdmissionReply]):
     """The one task that owns the front door's state."""
 
-    def __init__(self, max_concurrency: int, *, name: str = "admission") -> None:
+    def __init__(
+        self,
+        max_concurrency: int,
+        budgets: Mapping[ClientId, int] = _NO_BUDGETS,
+        *,
+        name: str = "admission",
+    ) -> None:
         mailbox: Mailbox[AdmissionMessage] = Mailbox()
-        state = AdmissionState(max_concurrency)
+        state = AdmissionState(max_concurrency, budgets)
         super().__init__(name, mailbox, state, lambda: FencedAdmission(state.snapshot()))
 
     def handle(self, owner: OwnerId) -> AdmissionHandle:
@@ -63,12 +75,18 @@ class AdmissionActor(Actor[AdmissionMessage, AdmissionReply]):
 
 
 def open_admission(
-    actors: Actors, max_concurrency: int, owner: OwnerId, *, name: str = "admission"
+    actors: Actors,
+    max_concurrency: int,
+    owner: OwnerId,
+    budgets: Mapping[ClientId, int] = _NO_BUDGETS,
+    *,
+    name: str = "admission",
 ) -> AdmissionHandle:
     """Start the actor of a door and give its owner's handle. It may be used at once.
 
-    `name` tells it from other doors where a crash is told.
+    A client of `budgets` has at most so many permits; any other has what `max_concurrency` leaves.
+    `name` tells the front door from others where a crash is told.
     """
-    actor = AdmissionActor(max_concurrency, name=name)
+    actor = AdmissionActor(max_concurrency, budgets, name=name)
     actors.start(actor)
     return actor.handle(owner)

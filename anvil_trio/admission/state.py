@@ -1,7 +1,7 @@
 """The front door's state: how many requests are inside, and whose. Pure."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from anvil_trio.actors.ledger import Ledger
@@ -30,13 +30,18 @@ Replies = Sequence[tuple[Ticket, AdmissionReply]]
 class AdmissionState:
     """Who is inside. Nobody ever waits here: every `Enter` is answered in its own step.
 
-    After every message the clients' counts sum to the number of permits, which no admission has
-    taken above the limit.
+    After every message the clients' counts sum to the number of permits. No admission takes them
+    above the limit, nor a client that has a budget above it; a budget reserves nothing.
     """
 
-    def __init__(self, max_concurrency: int) -> None:
-        assert max_concurrency > 0, "a limit is positive"
+    def __init__(
+        self, max_concurrency: int, budgets: Mapping[ClientId, int] = MappingProxyType({})
+    ) -> None:
+        assert all(limit > 0 for limit in (max_concurrency, *budgets.values())), (
+            "limits are positive"
+        )
         self._max_concurrency = max_concurrency
+        self._budgets = budgets
         self._permits: Ledger[ClientId] = Ledger()
         self._active: Counter[ClientId] = Counter()
 
@@ -68,6 +73,11 @@ class AdmissionState:
         return ()
 
     def _enter(self, ticket: Ticket, client_id: ClientId) -> Admitted | Refused:
+        # The client's own budget comes first: how full the house is must not change what it is told
+        # of itself.
+        budget = self._budgets.get(client_id)
+        if budget is not None and self._active[client_id] >= budget:
+            return Refused(RefusalReason.CLIENT_BUSY)
         if len(self._permits) >= self._max_concurrency:
             return Refused(RefusalReason.SERVER_BUSY)
         self._permits.hold(ticket, client_id)

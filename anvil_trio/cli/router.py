@@ -11,7 +11,7 @@ import click
 from anvil_trio.cli.events import set_up_events
 from anvil_trio.cli.exits import Exit
 from anvil_trio.cli.running import run, tell_problems
-from anvil_trio.config.load import config_path, load_config
+from anvil_trio.config.load import config_path, load_config, with_policy
 from anvil_trio.config.model import RouterConfig
 from anvil_trio.config.problems import ConfigError
 from anvil_trio.serving import run_router
@@ -31,6 +31,12 @@ def router() -> None:
     metavar="PATH",
     help="The configuration. Without it: $ANVIL_SERVING_HOME/router.toml, else ./router.toml.",
 )
+@click.option(
+    "--authorization-policy",
+    "policy_path",
+    metavar="PATH",
+    help="The clients and what each may do, in place of server.authorization_policy_path.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
     "--port",
@@ -39,14 +45,14 @@ def router() -> None:
     show_default=True,
     help="The port to listen on; 0 takes any free one.",
 )
-def run_in_foreground(told_path: str | None, host: str, port: int) -> None:
+def run_in_foreground(told_path: str | None, policy_path: str | None, host: str, port: int) -> None:
     """Run the router in the foreground until SIGTERM or Ctrl-C.
 
     Prints `listening on URL` when it takes requests; event lines go to stderr. The first signal
     lets running requests end within shutdown_timeout_s, a second one ends at once. A configuration
-    that is not valid ends it with status 2 and every problem on a line of stderr.
+    or policy that is not valid ends it with status 2 and every problem on a line of stderr.
     """
-    config = _loaded(told_path)
+    config = _loaded(told_path, policy_path)
     if not _is_loopback(host):
         click.echo("Warning: this address can be reached from other machines.", err=True)
     set_up_events()
@@ -54,9 +60,11 @@ def run_in_foreground(told_path: str | None, host: str, port: int) -> None:
     run(partial(run_router, config, host=host, port=port, on_ready=announce))
 
 
-def _loaded(told_path: str | None) -> RouterConfig:
+def _loaded(told_path: str | None, policy_path: str | None) -> RouterConfig:
+    cwd = Path.cwd()
     try:
-        return load_config(config_path(told_path, os.environ, Path.cwd()))
+        config = load_config(config_path(told_path, os.environ, cwd))
+        return config if policy_path is None else with_policy(config, policy_path, os.environ, cwd)
     except ConfigError as error:
         tell_problems(error)
         sys.exit(Exit.USAGE)

@@ -1,15 +1,18 @@
-"""The only file access of the configuration: the file itself, `.env` files, TLS files.
+"""The file access of the configuration: the file itself, `.env` files, TLS files, the policy.
 
 What is asked of the environment and of the current directory is handed in, so that the answer
 depends on nothing else. No message names a path, a variable or a value.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
+from anvil_trio.config.access import read_clients
 from anvil_trio.config.document import MAX_CONFIG_BYTES
 from anvil_trio.config.model import RouterConfig, ServerSettings
 from anvil_trio.config.parse import parse_config
+from anvil_trio.config.policy import POLICY_KEY, ClientCredential
 from anvil_trio.config.problems import ConfigError, ConfigProblem, ProblemCode
 from anvil_trio.config.secrets import Secrets, look_up, parse_env
 
@@ -21,6 +24,7 @@ __all__ = [
     "read_config",
     "resolve_secret",
     "resolve_secrets",
+    "with_policy",
 ]
 
 _HOME = "ANVIL_SERVING_HOME"
@@ -78,11 +82,12 @@ def resolve_secret(name: str, environ: Mapping[str, str]) -> str | None:
 
 
 def resolve_secrets(config: RouterConfig, environ: Mapping[str, str]) -> Secrets:
-    """Every secret that the configuration names and that is set.
+    """Every secret that the configuration names and that is set, and the clients of its policy.
 
     Raises ConfigError if the operator token is named but not set or empty, because the router would
-    be open to all, and if a secret could not travel in a header. A tier's variable may be unset or
-    empty: its engines are then asked without a key.
+    be open to all, if a secret could not travel in a header, and if the authorization policy is not
+    valid as a whole. A tier's variable may be unset or empty: its engines are then asked without a
+    key.
     """
     sources = list(_sources(environ))
     secrets, problems = dict[str, str](), list[ConfigProblem]()
@@ -96,7 +101,21 @@ def resolve_secrets(config: RouterConfig, environ: Mapping[str, str]) -> Secrets
             secrets[name] = value
     if problems:
         raise ConfigError(problems)
-    return Secrets(secrets)
+    return Secrets(secrets, _clients(config.server, secrets, environ))
+
+
+def with_policy(
+    config: RouterConfig, cli_path: str, environ: Mapping[str, str], cwd: Path
+) -> RouterConfig:
+    """`config` with the authorization policy at `cli_path` in place of the one it names itself.
+
+    Raises ConfigError if `config` has no authentication, which a policy is part of.
+    """
+    if config.server.auth_env is None:
+        raise ConfigError([ConfigProblem(POLICY_KEY, ProblemCode.CONFLICT, "needs auth_env")])
+    path = str(cwd / expand_path(cli_path, environ))
+    server = config.server.model_copy(update={"authorization_policy_path": path})
+    return config.model_copy(update={"server": server})
 
 
 def check_tls_files(server: ServerSettings, environ: Mapping[str, str]) -> None:
@@ -111,6 +130,16 @@ def check_tls_files(server: ServerSettings, environ: Mapping[str, str]) -> None:
     ]
     if problems:
         raise ConfigError(problems)
+
+
+def _clients(
+    server: ServerSettings, secrets: Mapping[str, str], environ: Mapping[str, str]
+) -> tuple[ClientCredential, ...]:
+    if server.authorization_policy_path is None:
+        return ()
+    assert server.auth_env is not None, "the parser asks for both"
+    path = expand_path(server.authorization_policy_path, environ)
+    return read_clients(path, secrets[server.auth_env], partial(resolve_secret, environ=environ))
 
 
 def _operator_home(environ: Mapping[str, str]) -> Path:

@@ -38,7 +38,7 @@ from anvil_trio.config.fields import (
     VersionLabel,
 )
 from anvil_trio.config.kinds import Choice, whole
-from anvil_trio.names import DIRECT_MEMBER, Alias, MemberId, TierId, normalise_alias
+from anvil_trio.names import DIRECT_MEMBER, Alias, ClientId, MemberId, TierId, normalise_alias
 
 __all__ = [
     "Compat",
@@ -107,6 +107,11 @@ class ServerSettings(Frozen):
     cors_origins: Origins = ()
     tls_certfile: FilePath | None = None
     tls_keyfile: FilePath | None = None
+
+    @property
+    def budgets(self) -> Mapping[ClientId, int]:
+        """`client_limits` by client: how many requests each of them may have inside at once."""
+        return {ClientId(name): limit for name, limit in self.client_limits.items()}
 
 
 class ReplicaIdentity(Frozen):

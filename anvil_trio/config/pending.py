@@ -18,8 +18,6 @@ __all__ = [
 ]
 
 PENDING_IN_SERVER = (
-    "client_limits",
-    "authorization_policy_path",
     "trace_export_url",
     "workload_host",
     "media_principal",

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
+from anvil_trio.config.policy import ClientCredential
+
 __all__ = ["Secrets", "look_up", "parse_env"]
 
 _ASSIGNMENT = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)", re.DOTALL)
@@ -17,12 +19,18 @@ _COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
 
 
 class Secrets:
-    """Resolved secrets by the name of their variable; neither `repr` nor an error shows one."""
+    """Resolved secrets by the name of their variable, and the clients of the authorization policy.
 
-    __slots__ = ("_values",)
+    Neither `repr` nor an error shows one.
+    """
 
-    def __init__(self, values: Mapping[str, str]) -> None:
+    __slots__ = ("_values", "clients")
+
+    def __init__(
+        self, values: Mapping[str, str], clients: tuple[ClientCredential, ...] = ()
+    ) -> None:
         self._values = MappingProxyType(dict(values))
+        self.clients = clients
 
     def get(self, name: str) -> str | None:
         """The secret of that name, which is never empty; None if the variable is not set."""

@@ -6,7 +6,7 @@ from anvil_trio.actors.messages import RefusalReason, Refused
 from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.exchange.outcome import Outcome, outcome_of_failure, outcome_of_rejection
 
-__all__ = ["Closing", "broken", "not_admitted", "rejected"]
+__all__ = ["Closing", "broken", "not_admitted", "rejected", "turned_away", "unheard"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,12 @@ class Closing:
     outcome: Outcome
     problem: Problem | None = None
     tail: bytes = field(default=b"", repr=False)
+
+
+def turned_away(refused: Refused) -> Closing:
+    """The front door refused: this client has its budget inside, or the house is full."""
+    is_client = refused.reason is RefusalReason.CLIENT_BUSY
+    return rejected(problem(Code.CLIENT_CONCURRENCY_EXHAUSTED if is_client else Code.SERVER_BUSY))
 
 
 def rejected(what: Problem) -> Closing:
@@ -39,3 +45,10 @@ def not_admitted(refused: Refused, exhaustion_status: int) -> Closing:
     is_quiesced = refused.reason is RefusalReason.QUIESCED
     what = problem(Code.SERVICE_UNAVAILABLE, status=exhaustion_status)
     return Closing(Outcome.QUIESCED if is_quiesced else Outcome.NOT_ADMITTED, what)
+
+
+def unheard(closing: Closing) -> Closing:
+    """The caller left before it was told: what was left to say makes it a disconnect."""
+    if closing.outcome is Outcome.SERVED and closing.tail:
+        return Closing(Outcome.CLIENT_DISCONNECTED)
+    return closing

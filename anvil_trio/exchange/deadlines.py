@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from enum import Enum
 from math import inf
 
-__all__ = ["GRACE_S", "Deadlines", "Due", "Limits"]
+__all__ = ["CLOSE_S", "GRACE_S", "Deadlines", "Due", "Limits"]
 
 GRACE_S = 2.0
 """How long after a finish reason usage and `[DONE]` are waited for."""
+
+CLOSE_S = 0.05
+"""How long after `[DONE]` the end of the engine's reply is waited for, to keep its connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,10 @@ class Deadlines:
         """The engine gave its finish reason: only the grace is left, and nothing extends it."""
         if self._quiet_kind is not Due.GRACE:
             self._quiet_kind, self._quiet_s, self._quiet_since = Due.GRACE, GRACE_S, now
+
+    def said_all(self, now: float) -> None:
+        """The engine said that nothing more will come: only its reply's own end is left."""
+        self._quiet_kind, self._quiet_s, self._quiet_since = Due.GRACE, CLOSE_S, now
 
     def sending(self, now: float) -> None:
         """A write to the caller begins; the engine's clock and the heartbeat stand still."""

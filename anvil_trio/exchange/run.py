@@ -13,12 +13,20 @@ import trio
 
 from anvil_trio import __version__
 from anvil_trio.actors.messages import Refused
+from anvil_trio.bugs import where_raised
 from anvil_trio.decisions.builder import RecordBuilder
 from anvil_trio.dialects.ir import ChatRequest
 from anvil_trio.errors import Code, Problem, UpstreamFailed, problem
 from anvil_trio.exchange.call import Call
 from anvil_trio.exchange.caller import Caller, Header
-from anvil_trio.exchange.closing import Closing, broken, not_admitted, rejected
+from anvil_trio.exchange.closing import (
+    Closing,
+    broken,
+    not_admitted,
+    rejected,
+    turned_away,
+    unheard,
+)
 from anvil_trio.exchange.delivery import deliver
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
@@ -54,7 +62,6 @@ class _Exchange:
         self._server = generation.config.server
         self._watch = Watch(generation.limits)
         self._headers: list[Header] = []
-        self._streaming: StreamRelay | None = None
         self._record = RecordBuilder(
             gateway_request_id=call.gateway_request_id,
             started_at=trio.current_time(),
@@ -71,7 +78,9 @@ class _Exchange:
             with self._house.exchanges.entered(self._watch):
                 self._caller.watch_for_leaving(self._watch.leave)
                 closing = await self._live()
-                if not self._watch.is_gone and not await self._deliver(closing):
+                if self._watch.is_gone:
+                    closing = unheard(closing)
+                elif not await self._deliver(closing):
                     closing = Closing(Outcome.CLIENT_STALLED)
         finally:
             self._write_record(closing.outcome)
@@ -81,15 +90,14 @@ class _Exchange:
         try:
             with self._watch.life:
                 return await self._admit()
-        except Exception:  # noqa: BLE001 - a bug ends the exchange, not the process
-            _events.error("exchange_failed", request_id=self._call.gateway_request_id)
+        except Exception as bug:  # noqa: BLE001 - it ends the exchange, not the process
+            request_id = self._call.gateway_request_id
+            _events.error("exchange_failed", request_id=request_id, **where_raised(bug))
             return Closing(Outcome.INTERNAL_ERROR, problem(Code.INTERNAL_ERROR))
         return self._cut()
 
     def _cut(self) -> Closing:
-        """Why `life` was cut, and what the caller is to be told; after `[DONE]` nothing more."""
-        if self._streaming is not None and self._streaming.has_said_all:
-            return Closing(Outcome.SERVED)
+        """Why `life` was cut, and what the caller is to be told."""
         match self._watch.cut:
             case Cut.CLIENT_GONE:
                 _events.info("client_disconnected", request_id=self._call.gateway_request_id)
@@ -103,7 +111,7 @@ class _Exchange:
         """The front door and the body. Gates reserve nothing of a tier."""
         permit = await self._house.admission.enter(self._call.client_id)
         if isinstance(permit, Refused):
-            return Closing(Outcome.SERVER_BUSY, problem(Code.SERVER_BUSY))
+            return turned_away(permit)
         with permit:
             body = await self._caller.read_body(
                 self._server.max_body_bytes,
@@ -162,7 +170,7 @@ class _Exchange:
     async def _relay_stream(self, stream: UpstreamStream, request: ChatRequest) -> Closing:
         limit = self._server.max_event_bytes
         translator = self._call.dialect.translator(request, limit)
-        self._streaming = StreamRelay(
+        relay = StreamRelay(
             stream,
             self._watch,
             self._record,
@@ -172,7 +180,7 @@ class _Exchange:
             headers=self._headers,
         )
         try:
-            return await self._streaming.run()
+            return await relay.run()
         finally:
             self._record.usage = translator.usage
             self._record.finish_reason = translator.finish_reason

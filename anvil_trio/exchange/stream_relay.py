@@ -23,7 +23,9 @@ class StreamRelay(Relay):
     """Hands each read's whole events on at once, and heartbeats while the engine is silent.
 
     The head is sent with the first event, or when the first heartbeat falls due after dispatch;
-    until then an engine's error is still a plain HTTP error (decision 5).
+    until then an engine's error is still a plain HTTP error (decision 5). What ends the stream is
+    not sent but returned as the tail: a caller that has read `[DONE]` may ask again at once, and
+    finds lease and permit given back.
     """
 
     def __init__(
@@ -41,11 +43,7 @@ class StreamRelay(Relay):
         self._translator = translator
         self._caller, self._headers = caller, headers
         self._outbox = b""  # made, but not yet handed over
-
-    @property
-    def has_said_all(self) -> bool:
-        """Whether the caller has been handed everything, so that its leaving loses nothing."""
-        return self._translator.is_done and not self._outbox
+        self._last = b""  # what came with the engine's last word
 
     async def _resume(self, due: Due) -> None:
         """Go on where a lapse cut in: send the beat that is due, or finish the write under way."""
@@ -64,6 +62,9 @@ class StreamRelay(Relay):
             return await self._refused(head)
         if not _is_event_stream(head):
             return self._whole(await self._collect(self._max_bytes))
+        return await self._pump_events()
+
+    async def _pump_events(self) -> Closing:
         translator = self._translator
         while True:
             # Looked at here, so that a lapse which cut into the write below hides no fault.
@@ -71,13 +72,15 @@ class StreamRelay(Relay):
                 return self._broken(translator.failure)
             item = await self._stream.receive()
             if isinstance(item, End):
-                return self._ended(translator.close())
+                return self._ended(self._last + translator.close())
             assert isinstance(item, bytes), "a reply has one head"
             before = translator.events
             out = translator.feed(item)
             if translator.events != before:
                 self._progressed()
-            if out:
+            if translator.is_done:
+                self._last += out
+            elif out:
                 await self._send(out)
 
     def _whole(self, body: bytes) -> Closing:
@@ -89,7 +92,9 @@ class StreamRelay(Relay):
 
     def _progressed(self) -> None:
         translator = self._translator
-        if translator.is_finished or translator.is_done:
+        if translator.is_done:
+            self._watch.said_all()
+        elif translator.is_finished:
             self._watch.finished()
         else:
             self._watch.progressed()
@@ -114,17 +119,16 @@ class StreamRelay(Relay):
 
     def _broken(self, what: Problem) -> Closing:
         """A break after the finish reason loses nothing: the reply is a success (decision 8)."""
-        translator = self._translator
-        if translator.is_finished or translator.is_done:
-            return Closing(Outcome.SERVED, tail=translator.finish_now())
+        if self._translator.is_finished or self._translator.is_done:
+            return self._finished()
         return broken(what)
 
     def _lapsed(self, due: Due) -> Closing:
-        if due is Due.GRACE:
-            return Closing(Outcome.SERVED, tail=self._translator.finish_now())
-        if self.has_said_all:  # stuck on its last bytes: nothing may follow `[DONE]`
-            return Closing(Outcome.CLIENT_STALLED)
-        return super()._lapsed(due)
+        return self._finished() if due is Due.GRACE else super()._lapsed(due)
+
+    def _finished(self) -> Closing:
+        """The engine has said what matters; its usage, `[DONE]` or end are not waited for."""
+        return Closing(Outcome.SERVED, tail=self._last + self._translator.finish_now())
 
 
 def _is_event_stream(head: Head) -> bool:

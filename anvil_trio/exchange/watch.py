@@ -99,6 +99,11 @@ class Watch:
         self.deadlines.finished(trio.current_time())
         self._tighten()
 
+    def said_all(self) -> None:
+        """The engine said its last word."""
+        self.deadlines.said_all(trio.current_time())
+        self._tighten()
+
     def sending(self) -> None:
         """A write to the caller begins."""
         self.deadlines.sending(trio.current_time())

@@ -20,6 +20,9 @@ from anvil_trio.readiness.verdict import NOT_CONFIGURED, PENDING
 
 __all__ = ["Prober"]
 
+RECOVERY = 4
+"""How many times as often a member is asked while it is out: who came back should not wait long."""
+
 Publish = Callable[[TierId, Readiness], None]
 Notify = Callable[[TierId, MemberId, Verdict], None]
 
@@ -139,13 +142,18 @@ class Prober:
     async def _loop(self, key: Key, generation: int, scope: trio.CancelScope) -> None:
         with scope:
             while True:
-                due = trio.current_time() + self._interval_s
+                began = trio.current_time()
                 found = await probe(self._clients[key], self._plans[key])
                 if not self._cache.settle(key, generation, found, trio.current_time()):
                     return  # begun before an invalidation; that one started another loop
                 self._announce(key[0])
                 self._settled.unpark_all()
-                await trio.sleep_until(due)
+                await trio.sleep_until(began + self._pause_s(key))
+
+    def _pause_s(self, key: Key) -> float:
+        """From the start of one probe to that of the next: a member that is out is asked sooner."""
+        is_ready = self._cache.verdict(key, trio.current_time()).is_ready
+        return self._interval_s if is_ready else self._interval_s / RECOVERY
 
     async def _watch_age(self) -> None:
         """Publish what has become too old, though nobody reads it and no probe ends."""

@@ -211,6 +211,8 @@ async def serve_connection(shared: Shared, sock: socket.socket) -> None:
         async with trio.open_nursery() as nursery:
             connection = Connection(shared, sock, nursery)
             shared.connections.add(connection)
+            if shared.context.terminated.is_set():  # accepted in the very last moment
+                connection.retire()
             await connection.run()
     except* (OSError, trio.ClosedResourceError, trio.TooSlowError):
         pass  # a client's ways of leaving, bad TLS among them

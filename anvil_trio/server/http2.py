@@ -72,14 +72,20 @@ class Http2(H2Protocol):
         return self.connection.data_to_send()
 
     async def handle(self, event: Event) -> None:
-        """Hypercorn's, but a frame that claims to be too long ends the connection at once."""
+        """Hypercorn's, but nothing waits for a connection that has closed.
+
+        And a frame that claims to be too long closes it at once.
+        """
         if isinstance(event, RawData) and not self._frames.accepts(event.data):
             with suppress(ProtocolError):
                 self.connection.close_connection(ErrorCodes.FRAME_SIZE_ERROR)
             await self._flush()
             await self.send(Closed())
-        else:
-            await super().handle(event)
+            return
+        await super().handle(event)
+        if isinstance(event, Closed):
+            for stream_id in list(self.stream_buffers):
+                await self._discard(stream_id)
 
     async def _report_idle(self) -> None:
         await self.send(Updated(idle=self.idle))
@@ -239,8 +245,6 @@ class Http2(H2Protocol):
         buffer = self.stream_buffers.get(stream_id)
         if isinstance(buffer, Outbox) and not buffer.is_ended:
             self._reset(stream_id, ErrorCodes.INTERNAL_ERROR)
-            await self._discard(stream_id)
-        elif self.closed:
             await self._discard(stream_id)
         await self._flush()
 

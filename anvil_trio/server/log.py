@@ -4,6 +4,8 @@ import structlog
 import trio
 from structlog.typing import FilteringBoundLogger
 
+from anvil_trio.bugs import where_raised
+
 __all__ = ["ServerLog"]
 
 _PAUSE_LINES_S = 10.0
@@ -19,13 +21,11 @@ class ServerLog:
 
     def connection_failed(self, error: BaseException) -> None:
         """A bug, or input that hit one, ended one connection."""
-        leaf = _first_leaf(error)
-        _log.error("connection_failed", kind=type(leaf).__name__, where=_place(leaf))
+        _log.error("connection_failed", **where_raised(error))
 
     def application_failed(self, error: BaseException) -> None:
         """The application raised; that request is over."""
-        leaf = _first_leaf(error)
-        _log.error("application_failed", kind=type(leaf).__name__, where=_place(leaf))
+        _log.error("application_failed", **where_raised(error))
 
     def accept_paused(self, reason: str) -> None:
         """No more connections for now: `file_descriptors` or `max_connections`.
@@ -36,19 +36,3 @@ class ServerLog:
         if now >= self._next_pause_line:
             self._next_pause_line = now + _PAUSE_LINES_S
             _log.warning("accept_paused", reason=reason)
-
-
-def _first_leaf(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
-
-
-def _place(error: BaseException) -> str:
-    """Module and line where `error` was raised; both are ours or a library's, never input."""
-    step = error.__traceback__
-    if step is None:
-        return ""
-    while step.tb_next is not None:
-        step = step.tb_next
-    return f"{step.tb_frame.f_globals.get('__name__', '')}:{step.tb_lineno}"

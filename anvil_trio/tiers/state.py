@@ -106,6 +106,7 @@ class TierState:
         refusal = self._refusal()
         if refusal is not None:
             return [(ticket, refusal)]
+        # Nobody is overtaken: while somebody waits there is no place.
         member = self._next_place()
         if member is None:
             self._line.join(ticket, message.client_id)

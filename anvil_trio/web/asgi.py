@@ -61,7 +61,8 @@ class App:
         if route is None:
             return await _no_route(send, path)
         if route.scope is not None and not who.may(route.scope):
-            return await _send(send, problem(Code.SCOPE_DENIED))
+            what = problem(Code.SCOPE_DENIED)
+            return await send_problem(send, what, DIALECTS[route.dialect].render_problem(what))
         return await self._handle(route, who, scope, receive, send)
 
     async def _handle(

@@ -1,7 +1,8 @@
 """Who is calling: credentials to a principal, by digest look-up.
 
 A token's sha256 is looked up in a dict of digests: what timing could reveal is about the digest,
-never about the token. Headers other than the two credential headers cannot choose the identity.
+never about the token, and it does not depend on how many clients there are. Headers other than the
+two credential headers cannot choose the identity.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 
+from anvil_trio.config.policy import ClientCredential, ClientScope
 from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.names import LEGACY_CLIENT, ClientId
 
@@ -16,10 +18,11 @@ __all__ = ["Authenticator", "Principal", "Scope"]
 
 
 class Scope(StrEnum):
-    """What a credential may do. The operator token may do everything."""
+    """What a route asks for. The operator token may do everything, and only it what is OPERATOR."""
 
     OPERATOR = "operator"
-    INFERENCE_USE = "inference:use"
+    INFERENCE_USE = ClientScope.INFERENCE_USE.value
+    WORKLOADS_READ = ClientScope.WORKLOADS_READ.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +43,14 @@ _OPERATOR = Principal(LEGACY_CLIENT, frozenset({Scope.OPERATOR}))
 class Authenticator:
     """Turns a request's headers into a principal or a 401.
 
-    Without a token authentication is off: everyone is the operator.
+    `clients` are those of the authorization policy, whose credentials all differ from each other
+    and from `token`. Without a token authentication is off: everyone is the operator.
     """
 
-    def __init__(self, token: str | None) -> None:
+    def __init__(self, token: str | None, clients: Iterable[ClientCredential] = ()) -> None:
         self.is_on = token is not None
         self._known: Mapping[bytes, Principal] = (
-            {} if token is None else {_digest(token.encode()): _OPERATOR}
+            {} if token is None else _principals(token, clients)
         )
 
     def identify(self, headers: Iterable[tuple[bytes, bytes]]) -> Principal | Problem:
@@ -60,6 +64,18 @@ class Authenticator:
         found = {self._known.get(_digest(token)) for token in _credentials(headers)}
         principal = found.pop() if len(found) == 1 else None
         return problem(Code.AUTHENTICATION) if principal is None else principal
+
+
+def _principals(token: str, clients: Iterable[ClientCredential]) -> Mapping[bytes, Principal]:
+    known = {
+        _digest(client.credential.encode()): Principal(
+            client.client_id, frozenset(map(Scope, client.scopes))
+        )
+        for client in clients
+    }
+    digest = _digest(token.encode())
+    assert digest not in known, "no client has the operator's token"
+    return {**known, digest: _OPERATOR}
 
 
 def _credentials(headers: Iterable[tuple[bytes, bytes]]) -> Iterable[bytes]:

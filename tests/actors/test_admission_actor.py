@@ -10,20 +10,7 @@ from anvil_trio.admission.actor import AdmissionActor, open_admission
 from anvil_trio.admission.messages import AdmissionSnapshot
 from anvil_trio.admission.permit import Permit
 from anvil_trio.names import ClientId, OwnerId
-
-CLIENT = ClientId("c")
-
-
-def fail_on_crash(name: str) -> None:
-    """No actor may crash here."""
-    raise AssertionError(name)
-
-
-class Broken:
-    """A state with a bug in it."""
-
-    def handle(self, message: object) -> tuple[()]:
-        raise ZeroDivisionError
+from tests.actors.stage import CLIENT, Broken, fail_on_crash
 
 
 async def test_a_full_house_refuses_without_waiting():
@@ -42,6 +29,24 @@ async def test_a_full_house_refuses_without_waiting():
         assert await door.inspect() == AdmissionSnapshot(0, 1)
 
 
+async def test_a_client_at_its_budget_is_refused_without_waiting():
+    """The answer comes at once and is never a place in another line; others are let in."""
+    async with open_actors(fail_on_crash) as actors:
+        door = open_admission(actors, 9, OwnerId(1), {CLIENT: 1})
+        got = await door.enter(CLIENT)
+        assert isinstance(got, Permit)
+        with got:
+            assert await door.enter(CLIENT) == Refused(RefusalReason.CLIENT_BUSY)
+            other = await door.enter(ClientId("other"))
+            assert isinstance(other, Permit)
+            with other:
+                assert (await door.inspect()).active == 2
+        again = await door.enter(CLIENT)
+        assert isinstance(again, Permit)
+        with again:
+            pass
+
+
 async def test_a_permit_that_nobody_takes_goes_back():
     """Who is cancelled before the answer holds nothing."""
     async with open_actors(fail_on_crash) as actors:
@@ -57,7 +62,7 @@ async def test_a_permit_that_nobody_takes_goes_back():
 async def test_a_crashed_front_door_lets_nobody_in():
     """A bug at the front door refuses everyone, keeps nobody waiting, and is told by name."""
     crashed: list[str] = []
-    async with open_actors(crashed.append) as actors:
+    async with open_actors(lambda name, _: crashed.append(name)) as actors:
         actor = AdmissionActor(5)
         actors.start(actor)
         door = actor.handle(OwnerId(1))

@@ -74,3 +74,16 @@ async def test_a_refused_configuration_fails_the_start(tmp_path):
     assert message["type"] == "lifespan.startup.failed"
     assert "server.auth_env" in str(message["message"])
     assert [line["event"] for line in lines] == ["config_refused"]
+
+
+async def test_a_refused_policy_fails_the_start(tmp_path):
+    """The stock command is no way round the authorization policy."""
+    path = tmp_path / "router.toml"
+    line = 'authorization_policy_path = "/canary/absent.json"\n'
+    path.write_text(CONFIG.replace("[router]\n", f"{line}[router]\n", 1))
+    environ = {"ANVIL_CONFIG": str(path), "ROUTER_TOKEN": "t", "HOME": str(tmp_path)}
+    with capture_logs() as lines:
+        [message] = await live(StockApp(environ))
+    assert message["type"] == "lifespan.startup.failed"
+    assert str(message["message"]).startswith("server.authorization_policy_path: ")
+    assert "canary" not in str(message["message"]) + str(lines)

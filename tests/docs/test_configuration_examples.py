@@ -93,10 +93,11 @@ def test_each_complete_example_loads(text: str) -> None:
 
 
 def test_there_is_an_example_of_each_shape() -> None:
-    """Two members on one machine, a direct tier, and one with a media policy."""
-    tiers_shown = [parse_config(text.encode()).tiers[0] for text in COMPLETE]
-    assert [len(tier.replicas) for tier in tiers_shown] == [2, 0, 0]
-    assert tiers_shown[2].media_policy is not None
+    """Two members on one machine, a direct tier, clients, and a tier with a media policy."""
+    shown = [parse_config(text.encode()) for text in COMPLETE]
+    assert [len(config.tiers[0].replicas) for config in shown] == [2, 0, 0, 0]
+    assert [bool(config.server.client_limits) for config in shown] == [False, False, True, False]
+    assert shown[3].tiers[0].media_policy is not None
 
 
 def test_the_refused_example_is_told_exactly_this() -> None:

@@ -6,51 +6,21 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from anvil_trio.config.model import ServerSettings
+from tests.exchange.common import SERVER, expect_one, house, last_error
 from tests.support.chunks import (
     DONE,
     ROLE,
     STOP,
-    event,
     good_reply,
     good_stream,
     seen_text,
     stream,
     text,
+    unary_body,
 )
 from tests.support.fake_caller import FakeCaller
-from tests.support.fake_upstream import END, SSE, Fault, Head, Reply, Step, reply
+from tests.support.fake_upstream import END, SSE, Fault, Head, Reply
 from tests.support.small_house import chat_body, config_of, open_small_house
-
-SERVER = ServerSettings(
-    startup_timeout_s=50,
-    idle_timeout_s=20,
-    total_timeout_s=200,
-    heartbeat_interval_s=15,
-    client_stall_timeout_s=30,
-)
-
-
-def house(**more):
-    """A house with short waits."""
-    return open_small_house(config_of(server=SERVER.model_copy(update=more)))
-
-
-def last_error(received: bytes) -> dict[str, object]:
-    """The error object of a stream's last frame."""
-    frame = received.removesuffix(b"\n\n").rpartition(b"data: ")[2]
-    error: dict[str, object] = json.loads(frame)["error"]
-    return error
-
-
-async def expect_one(small, workload: str, reason: str) -> None:
-    """One record with one attempt on a, b untouched, everything given back."""
-    await small.assert_at_rest()
-    [record] = small.records
-    assert record.workload_outcome == workload
-    assert [attempt.reason for attempt in record.attempts] == [reason]
-    assert record.replica_member_id == "a"
-    assert small.engine("b").attempts == 0
 
 
 async def test_normal_end(autojump_clock):
@@ -180,34 +150,50 @@ async def test_gone_before_it_began(autojump_clock):
         assert small.engine("a").attempts == 0
 
 
+async def test_leaving_before_the_reply_was_handed_over(autojump_clock):
+    """A caller that leaves in the instant in which its unary reply is complete was not served."""
+    async with house() as small:
+        small.engine("a").chat = [Reply((Head(200), unary_body()))]
+        caller = FakeCaller(chat_body())
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(small.serve, caller)
+            await trio.sleep(1)
+            small.engine("a").chats[0].feed(END)  # the exchange will run once more, uncancelled
+            caller.leave()
+        assert not caller.has_started
+        await expect_one(small, "disconnected", "client_disconnected")
+
+
 async def test_leaving_after_done_is_a_success(autojump_clock):
-    """A caller that closes on [DONE] was served, even if the engine's stream is not over."""
+    """A caller that closes on [DONE] was served, and lease and permit were back before it knew."""
     async with house() as small:
         small.engine("a").chat = [stream(ROLE, text("x"), STOP, DONE, is_whole=False)]
         caller = FakeCaller(chat_body(stream=True))
-        caller.on_chunk = lambda data: caller.leave() if DONE in data else None
+        seen: list[bool] = []
+
+        def leave(data: bytes) -> None:
+            if DONE in data:
+                seen.append(small.engine("a").closed == 1)
+                caller.leave()
+
+        caller.on_chunk = leave
         await small.serve(caller)
+        assert seen == [True]
         await expect_one(small, "success", "served")
 
 
-@pytest.mark.parametrize("how", ["shutdown", "total"])
-async def test_nothing_follows_done(how, autojump_clock):
-    """A cut after [DONE] was handed over adds no error frame: a stream has one end."""
-    async with house(total_timeout_s=1.0 if how == "total" else 200) as small:
-        small.engine("a").chat = [stream(ROLE, text("x"), STOP, DONE, is_whole=False)]
-        caller = FakeCaller(chat_body(stream=True))
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(small.serve, caller)
-            await trio.sleep(0.5)
-            if how == "shutdown":
-                small.house.exchanges.shut_down()
+async def test_done_is_held_for_no_more_than_an_instant(autojump_clock):
+    """An engine that does not end its reply after [DONE] delays the caller's by 50 ms at most."""
+    async with house() as small:
+        small.engine("a").chat = [stream(ROLE, text("x"), STOP, 1.0, DONE, is_whole=False)]
+        caller = await small.chat(stream=True)
+        assert caller.chunk_times == [0, 0, 0, pytest.approx(1.05)]
         assert caller.received.endswith(DONE)
-        assert caller.has_ended
         await expect_one(small, "success", "served")
 
 
-async def test_nothing_follows_done_for_a_stuck_caller(autojump_clock):
-    """A caller that is stuck on the last bytes is given up without an error frame after [DONE]."""
+async def test_a_caller_stuck_on_its_last_bytes_holds_nothing(autojump_clock):
+    """The end of a stream waits for its caller only after lease and stream were given back."""
     async with house() as small:
         small.engine("a").chat = [stream(ROLE, text("x"), 1.0, STOP + DONE, is_whole=False)]
         caller = FakeCaller(chat_body(stream=True))
@@ -215,7 +201,10 @@ async def test_nothing_follows_done_for_a_stuck_caller(autojump_clock):
             nursery.start_soon(small.serve, caller)
             await trio.sleep(0.5)
             caller.stop_reading()
-        assert caller.received.endswith(DONE)
+            await trio.sleep(1)
+            assert (await small.snapshot()).active == 0
+        assert trio.current_time() == pytest.approx(31.05)
+        assert caller.received.count(DONE) == 1
         await expect_one(small, "disconnected", "client_disconnected")
 
 
@@ -295,124 +284,3 @@ async def test_a_shutdown_tells_the_caller(autojump_clock):
         assert last_error(caller.received)["code"] == "shutting_down"
         assert b"[DONE]" not in caller.received
         await expect_one(small, "cancelled", "completion_error")
-
-
-async def test_an_error_as_the_first_event_is_still_an_http_error(autojump_clock):
-    """Decisions 5, 37: nothing was sent yet, so the caller gets the status and JSON."""
-    first = b'data: {"error":{"message":"bad","code":400}}\n\n'
-    async with house() as small:
-        small.engine("a").chat = [stream(first)]
-        caller = await small.chat(stream=True)
-        assert caller.status == 400
-        assert json.loads(caller.received)["error"]["code"] == "upstream_refused"
-        await expect_one(small, "error", "backend_error")
-
-
-async def test_an_error_status_keeps_its_family(autojump_clock):
-    """Decision 9: an engine's 503 is a 503 with its bounded Retry-After, in our own words."""
-    script = reply(b"{}", status=503, headers=((b"retry-after", b"900"),))
-    async with house() as small:
-        small.engine("a").chat = [script]
-        caller = await small.chat(stream=True)
-        assert (caller.status, caller.headers[b"retry-after"]) == (503, b"60")
-        await expect_one(small, "error", "backend_error")
-
-
-async def test_a_huge_error_body_is_not_kept(autojump_clock):
-    """Of an error body at most 64 KiB are read; the status decides."""
-    steps: tuple[Step, ...] = (Head(400), *([b"x" * 32_768] * 8), END)
-    async with house() as small:
-        small.engine("a").chat = [Reply(steps)]
-        caller = await small.chat()
-        assert caller.status == 400
-        await expect_one(small, "error", "backend_error")
-
-
-async def test_a_plain_json_answer_to_a_streaming_request_becomes_a_stream(autojump_clock):
-    """An engine that ignores `stream` is answered for."""
-    async with house() as small:
-        small.engine("a").chat = [good_reply("whole")]
-        caller = await small.chat(stream=True)
-        assert seen_text(caller.received) == "whole"
-        assert caller.received.endswith(DONE)
-        await expect_one(small, "success", "served")
-
-
-@pytest.mark.parametrize("is_stream", [True, False])
-async def test_an_unusable_body_is_a_502(is_stream, autojump_clock):
-    """A 200 that is no reply is the engine's failure."""
-    async with house() as small:
-        small.engine("a").chat = [reply(b"<html>")]
-        caller = await small.chat(stream=is_stream)
-        assert caller.status == 502
-        await expect_one(small, "error", "backend_error")
-
-
-async def test_a_reply_past_the_cap_is_a_failure(autojump_clock):
-    """A unary reply is bounded by max_event_bytes."""
-    async with house(max_event_bytes=4096) as small:
-        small.engine("a").chat = [Reply((Head(200), *([b"x" * 1024] * 5), END))]
-        caller = await small.chat()
-        assert caller.status == 502
-        await expect_one(small, "error", "backend_error")
-
-
-async def test_a_bug_ends_one_exchange_with_a_500(autojump_clock, monkeypatch):
-    """An assertion that fails in an exchange is a 500 and a record; the router goes on."""
-    async with house() as small:
-        small.engine("a").chat_default = good_reply()
-        small.engine("a").chat = [Reply((b"no head",))]
-        caller = await small.chat()
-        assert caller.status == 500
-        assert json.loads(caller.received)["error"]["code"] == "internal_error"
-        await expect_one(small, "error", "completion_error")
-        assert (await small.chat()).status == 502  # b answers `{}`, which is no reply
-
-
-async def test_a_clamped_output_limit_is_said_aloud(autojump_clock):
-    """The caller is told, and the record says served_output_clamped."""
-    from tests.support.small_house import replica_tier
-
-    config = config_of(replica_tier(max_output_tokens=50), server=SERVER)
-    async with open_small_house(config) as small:
-        small.engine("a").chat = [good_reply()]
-        caller = await small.chat(max_tokens=500)
-        assert json.loads(small.engine("a").chats[0].body)["max_tokens"] == 50
-        assert caller.headers[b"x-anvil-warning"] == b"max_tokens_clamped"
-        assert caller.headers[b"x-anvil-max-tokens-requested"] == b"500"
-        assert caller.headers[b"x-anvil-max-tokens-applied"] == b"50"
-        await expect_one(small, "success", "served_output_clamped")
-
-
-async def test_only_listed_headers_travel_upstream(autojump_clock):
-    """Decision 11: the engine sees the tier's key and our request id, nothing of the caller."""
-    async with house() as small:
-        small.engine("a").chat = [good_reply()]
-        await small.chat()
-        names = set(small.engine("a").chats[0].request.headers)
-        assert names == {
-            "accept",
-            "accept-encoding",
-            "authorization",
-            "content-type",
-            "x-request-id",
-        } | (names & {"host", "content-length"})
-        assert small.engine("a").chats[0].request.headers["authorization"] == "Bearer upstream-key"
-
-
-async def test_the_tool_call_of_a_cut_stream_never_ends_as_tool_use(autojump_clock):
-    """Decision 16: a cut argument has no finish reason after it."""
-    call = {
-        "index": 0,
-        "id": "c1",
-        "type": "function",
-        "function": {"name": "f", "arguments": '{"a'},
-    }
-    async with house() as small:
-        small.engine("a").chat = [stream(ROLE, event({"tool_calls": [call]}))]
-        caller = await small.chat(
-            stream=True, tools=[{"type": "function", "function": {"name": "f"}}]
-        )
-        assert b'"finish_reason": "tool_calls"' not in caller.received
-        assert last_error(caller.received)["code"] == "upstream_error"
-        await expect_one(small, "error", "backend_error")

@@ -2,7 +2,7 @@
 
 import trio
 
-from tests.exchange.test_terminal_paths import expect_one, house, last_error
+from tests.exchange.common import expect_one, house, last_error
 from tests.support.chunks import DONE, ROLE, STOP, good_stream, seen_text, stream, text
 from tests.support.fake_caller import FakeCaller
 from tests.support.fake_upstream import SSE, Fault, Head, Reply

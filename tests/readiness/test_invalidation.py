@@ -255,7 +255,7 @@ async def test_probing_anew_waits_through_a_first_timeout(autojump_clock, nurser
     await nursery.start(world.prober.run)
     await trio.sleep(1)
     world.engine("one", "a").health = fake_upstream.STALLED_WRITE
-    with trio.move_on_after(3) as bound:
+    with trio.move_on_after(1.5) as bound:
         await world.prober.probe_anew(ONE, A)
     assert bound.cancelled_caught
     assert world.reason("one", "a") == "probe_pending"

@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 from tests.sim.exchange_scenario import SERVER
 from tests.support.chunks import DONE, END, ROLE, SSE, STOP, Head, seen_text, text, unary_body
 from tests.support.fake_caller import FakeCaller
-from tests.support.fake_upstream import Reply
+from tests.support.fake_upstream import Fault, Reply, Step
 from tests.support.sim import CancelAt
 from tests.support.small_house import (
     SmallHouse,
@@ -19,10 +19,9 @@ from tests.support.small_house import (
 
 __all__ = ["KINDS", "scenario"]
 
-KINDS = ("unary", "stream")
 BODY = unary_body("0123456789")
 UNARY = Reply((1.0, Head(200), BODY[:9], 1.0, BODY[9:10], 0.0, BODY[10:], END))
-STREAM = Reply((
+PIECES: tuple[Step, ...] = (
     1.0,
     Head(200, SSE),
     ROLE,
@@ -30,9 +29,13 @@ STREAM = Reply((
     16.0,
     *map(text, "56789"),
     STOP,
-    DONE,
-    END,
-))
+)
+REPLIES = {
+    "unary": UNARY,
+    "stream": Reply((*PIECES, DONE, END)),
+    "broken after its finish reason": Reply((*PIECES, Fault.RESET)),
+}
+KINDS = tuple(REPLIES)
 
 
 class _Lapse:
@@ -51,8 +54,8 @@ async def scenario(rng: Random, cancel_at: CancelAt, *, kind: str) -> None:
     """One whole exchange, its lapse cut at one step."""
     with capture_logs():
         async with open_small_house(config_of(direct_tier(), server=SERVER)) as small:
-            small.engine().chat = [UNARY if kind == "unary" else STREAM]
-            caller = FakeCaller(chat_body(stream=kind == "stream"))
+            small.engine().chat = [REPLIES[kind]]
+            caller = FakeCaller(chat_body(stream=kind != "unary"))
             cancel_at.arm(_Lapse(small))  # type: ignore[arg-type]
             await small.serve(caller)
             cancel_at.disarm()

@@ -68,18 +68,6 @@ ENDS = (
         "trio.CancelScope()",
     ),
     Mutant(
-        "a failure after [DONE] is told",
-        RUN,
-        "if self._streaming is not None and self._streaming.has_said_all:",
-        "if False:",
-    ),
-    Mutant(
-        "a stall after [DONE] is told",
-        STREAM,
-        "        if self.has_said_all:  # stuck",
-        "        if False:  # stuck",
-    ),
-    Mutant(
         "last words without a bound",
         DELIVERY,
         "    with trio.move_on_after(patience):\n",
@@ -141,10 +129,16 @@ DEADLINE = (
 
 TERMINAL = (
     Mutant(
+        "what comes with the last word is lost",
+        STREAM,
+        "                self._last += out\n",
+        "                pass\n",
+    ),
+    Mutant(
         "a break after the finish reason is a failure",
         STREAM,
-        "        if translator.is_finished or translator.is_done:\n            return Closing",
-        "        if False:\n            return Closing",
+        "        if self._translator.is_finished or self._translator.is_done:\n",
+        "        if False:\n",
     ),
     Mutant(
         "a failure to dispatch ends as a bug",

@@ -48,6 +48,7 @@ SERVER = ServerSettings(
     heartbeat_interval_s=15,
     client_stall_timeout_s=30,
     max_concurrency=4,
+    client_limits={"one": 1, "two": 2},
 )
 LONGEST_MS = 1000 * (3 + 10 + 200 + 30 + 1)
 """A body, a wait, the total deadline, a caller that reads its last bytes at leisure."""
@@ -67,6 +68,7 @@ RARE = (
     "cancelled:-",
     "code:admission_timeout",
     "code:server_busy",
+    "code:client_concurrency_exhausted",
     "code:service_unavailable",
     "code:invalid_request",
     "code:model_not_found",
@@ -125,6 +127,7 @@ class World:
             Reply((Head(200, SSE), *pieces, STOP, rng.choice(GAPS), DONE, Fault.STALL)),
             Reply((Head(200, SSE), ROLE, *endless)),
             Reply((Fault.STALL,)),
+            Reply((Head(200, SSE), ROLE, text(f"<{number}:1,2,3,4>"), STOP, rng.choice((*Fault,)))),
         ))
 
     # callers
@@ -143,11 +146,11 @@ class World:
             act = rng.choice((caller.leave, caller.stop_reading, self.shut_down))
             caller.on_chunk = lambda data: act() if DONE in data else None
             self.paused.add(caller)
-        async with trio.open_nursery() as nursery:
-            with trio.CancelScope() as scope:
+        with trio.CancelScope() as scope:
+            async with trio.open_nursery() as nursery:
                 nursery.start_soon(self.habits, caller, scope)
                 await self.small.serve(caller, rng.choice(("one", "two", "_legacy")))
-            nursery.cancel_scope.cancel()
+                nursery.cancel_scope.cancel()
         if caller.left_at is not None and not scope.cancelled_caught:
             assert trio.current_time() == caller.left_at, "it went on for a caller that had left"
 
@@ -207,10 +210,13 @@ class World:
         )
 
     async def check_snapshots(self) -> None:
-        """At any moment the members' counts sum to the tier's (R011)."""
+        """At any moment members' counts sum to the tier's (R011), and clients' to the permits."""
         while True:
             snapshot = await self.small.snapshot()
             assert sum(member.active for member in snapshot.members) == snapshot.active
+            door = await self.small.house.admission.inspect()
+            assert sum(door.active_by_client.values()) == door.active <= SERVER.max_concurrency
+            assert all(door.active_by_client.get(c, 0) <= n for c, n in SERVER.budgets.items())
             await trio.sleep(self.rng.choice((0.5, 3, 11)))
 
     # afterwards

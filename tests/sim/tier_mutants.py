@@ -1,5 +1,6 @@
 """Bugs on purpose in tier, front door and what they stand on. Each was once somebody's idea."""
 
+from tests.sim.budget_mutants import BUDGET
 from tests.support.mutants import Mutant, Suite
 
 __all__ = ["TIER"]
@@ -327,10 +328,10 @@ LIFE = (
     Mutant(
         "crash takes everything down",
         ACTOR,
-        "        except Exception:",
-        "        except MemoryError:",
+        "        except Exception as bug:",
+        "        except MemoryError as bug:",
     ),
-    Mutant("crash is not told", ACTOR, "            on_crash(self.name)\n", ""),
+    Mutant("crash is not told", ACTOR, "            on_crash(self.name, bug)\n", ""),
     Mutant(
         "fenced tier leaves drains waiting",
         FENCED,
@@ -394,5 +395,6 @@ TIER = Suite(
         *RECONFIGURE,
         *LIFE,
         *PERMIT,
+        *BUDGET,
     ),
 )

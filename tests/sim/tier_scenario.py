@@ -59,7 +59,8 @@ RARE = (
     "crashed",
     "refused by a fenced tier",
     "entered",
-    "busy",
+    "server_busy",
+    "client_concurrency_exhausted",
 )
 
 MEMBERS = [MemberId(name) for name in "abc"]
@@ -106,18 +107,23 @@ class World:
         self.ours = handles[NEAR]
         self.handles = [self.ours, handles[ALSO_NEAR], self.link.handle]
 
-        self.door_actor = AdmissionActor(limit := rng.choice((3, 20, 20)))
+        limit, budgets = rng.choice((3, 20, 20)), self.draw_budgets()
+        self.door_actor = AdmissionActor(limit, budgets)
         self.door = self.door_actor.handle(NEAR)
         assert isinstance(self.door_actor.machine, AdmissionState)
-        self.watched_door = WatchedDoor(self.door_actor.machine, limit, reached)
+        self.watched_door = WatchedDoor(self.door_actor.machine, limit, budgets, reached)
         self.door_actor.machine = self.watched_door
 
     # The ways in which it may end.
 
+    def crash(self, name: str, _bug: Exception) -> None:
+        """An actor was fenced."""
+        self.crashed.append(name)
+
     async def live(self, end: str) -> None:
         """Users come and go, or are cancelled; the actors end after them."""
         with trio.CancelScope() as everything:
-            async with open_actors(self.crashed.append) as actors, trio.open_nursery() as links:
+            async with open_actors(self.crash) as actors, trio.open_nursery() as links:
                 self.start(actors, links)
                 try:
                     async with trio.open_nursery() as users:
@@ -138,7 +144,7 @@ class World:
         """The wrong order of stopping: nobody may be left waiting all the same."""
         self.reached["outlived by its users"] += 1
         async with trio.open_nursery() as users:
-            async with open_actors(self.crashed.append) as actors, trio.open_nursery() as links:
+            async with open_actors(self.crash) as actors, trio.open_nursery() as links:
                 self.start(actors, links)
                 self.start_users(users)
                 await self.pause()
@@ -190,7 +196,7 @@ class World:
         """One request, as the exchange makes it."""
         permit = await self.door.enter(client)
         if isinstance(permit, Refused):
-            assert permit.reason is RefusalReason.SERVER_BUSY
+            assert permit.reason in {RefusalReason.SERVER_BUSY, RefusalReason.CLIENT_BUSY}
             return await self.pause()
         with permit:
             got = await handle.acquire(client)
@@ -271,6 +277,11 @@ class World:
         """Some members and their ceilings."""
         members = self.rng.sample(MEMBERS, self.rng.randint(1, 3))
         return {member: self.rng.choice(MEMBER_CEILINGS) for member in members}
+
+    def draw_budgets(self) -> dict[ClientId, int]:
+        """Budgets for some clients; in half of all worlds for none."""
+        listed = self.rng.sample(CLIENTS, self.rng.choice((0, 0, 1, 2)))
+        return {client: self.rng.choice((1, 2, 3)) for client in listed}
 
     def draw_target(self) -> MemberId | None:
         """The tier or a member; in one world mostly this, in another mostly that."""

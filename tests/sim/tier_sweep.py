@@ -34,7 +34,7 @@ async def request(door: AdmissionHandle, tier: TierHandle, client: str, work_s: 
 async def scenario(rng: Random, cancel_at: CancelAt) -> None:
     """Somebody is served, the request waits behind, somebody else waits behind the request."""
     crashed: list[str] = []
-    async with open_actors(crashed.append) as actors:
+    async with open_actors(lambda name, _: crashed.append(name)) as actors:
         tier_actor, door_actor = TierActor(TierId("t"), {MEMBER: 1}, None), AdmissionActor(5)
         actors.start(tier_actor)
         actors.start(door_actor)

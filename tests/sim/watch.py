@@ -3,7 +3,15 @@
 from collections.abc import Mapping, Sequence
 
 from anvil_trio.actors.caller import Caller
-from anvil_trio.actors.messages import Inspect, OwnerGone, Refused, Release, Ticket, Withdraw
+from anvil_trio.actors.messages import (
+    Inspect,
+    OwnerGone,
+    RefusalReason,
+    Refused,
+    Release,
+    Ticket,
+    Withdraw,
+)
 from anvil_trio.admission.messages import (
     AdmissionMessage,
     AdmissionReply,
@@ -12,7 +20,7 @@ from anvil_trio.admission.messages import (
     Enter,
 )
 from anvil_trio.admission.state import AdmissionState
-from anvil_trio.names import OwnerId
+from anvil_trio.names import ClientId, OwnerId
 from anvil_trio.tiers.messages import (
     Acquire,
     Granted,
@@ -120,11 +128,18 @@ class WatchedTier:
 class WatchedDoor:
     """The front door's real state, and a plain count of who is inside."""
 
-    def __init__(self, state: AdmissionState, limit: int, reached: Reached) -> None:
+    def __init__(
+        self,
+        state: AdmissionState,
+        limit: int,
+        budgets: Mapping[ClientId, int],
+        reached: Reached,
+    ) -> None:
         self.state = state
         self.limit = limit
+        self.budgets = budgets
         self.reached = reached
-        self.inside: dict[Ticket, str] = {}
+        self.inside: dict[Ticket, ClientId] = {}
         self.failure: Exception | None = None
 
     def handle(self, message: AdmissionMessage) -> Sequence[tuple[Ticket, AdmissionReply]]:
@@ -140,11 +155,11 @@ class WatchedDoor:
         match message:
             case Enter(ticket, client_id):
                 ((_, reply),) = replies
-                is_in = isinstance(reply, Admitted)
-                assert is_in == (len(self.inside) < self.limit)
-                if is_in:
+                assert reply == self._expected(client_id)
+                if isinstance(reply, Admitted):
                     self.inside[ticket] = client_id
-                self.reached["entered" if is_in else "busy"] += 1
+                word = reply.reason.value if isinstance(reply, Refused) else "entered"
+                self.reached[word] += 1
             case Release(ticket):
                 del self.inside[ticket]
             case Inspect():
@@ -152,5 +167,15 @@ class WatchedDoor:
                 ((_, seen),) = replies
                 assert isinstance(seen, AdmissionSnapshot)
                 assert seen.active_by_client == {c: clients.count(c) for c in clients}
-        assert self.state.snapshot().active == len(self.inside)
+        seen = self.state.snapshot()
+        assert seen.active == len(self.inside) == sum(seen.active_by_client.values())
+        assert all(seen.active_by_client.get(c, 0) <= n for c, n in self.budgets.items())
         return replies
+
+    def _expected(self, client_id: ClientId) -> AdmissionReply:
+        """A client's own budget is asked first; who has none is bounded by the house alone."""
+        if list(self.inside.values()).count(client_id) == self.budgets.get(client_id):
+            return Refused(RefusalReason.CLIENT_BUSY)
+        if len(self.inside) == self.limit:
+            return Refused(RefusalReason.SERVER_BUSY)
+        return Admitted()

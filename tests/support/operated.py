@@ -1,4 +1,4 @@
-"""A whole house under an operator: real probes of scripted engines, orders through the application."""
+"""A whole house under an operator: scripted engines, real probes, orders over the application."""
 
 import json
 from collections.abc import AsyncIterator

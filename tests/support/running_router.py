@@ -70,9 +70,15 @@ class RunningRouter:
 
     def open_sockets(self) -> int:
         """How many sockets the router's process has open."""
-        folder = Path(f"/proc/{self.process.pid}/fd")
-        links = [link for link in folder.iterdir() if link.is_symlink()]
-        return sum(str(link.readlink()).startswith("socket:") for link in links)
+        return sum(map(_is_socket, Path(f"/proc/{self.process.pid}/fd").iterdir()))
+
+
+def _is_socket(descriptor: Path) -> bool:
+    """Whether a descriptor is a socket; one that is closed while we look is none."""
+    try:
+        return str(descriptor.readlink()).startswith("socket:")
+    except FileNotFoundError:
+        return False
 
 
 async def eventually(is_so: Callable[[], Awaitable[bool]], within_s: float = 10.0) -> None:

@@ -191,10 +191,12 @@ async def open_small_house(
         for tier in config.tiers
         for member_id in tier.member_ids
     }
-    async with open_actors(lambda _name: None) as actors:
+    async with open_actors(lambda _name, _bug: None) as actors:
         owner = OwnerId(1)
         house = House(
-            admission=open_admission(actors, config.server.max_concurrency, owner),
+            admission=open_admission(
+                actors, config.server.max_concurrency, owner, config.server.budgets
+            ),
             management=Management(
                 places=open_admission(actors, 4, owner),
                 changes=open_admission(actors, 1, owner),

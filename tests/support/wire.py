@@ -5,7 +5,7 @@ import ssl
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
 
@@ -19,7 +19,7 @@ from anvil_trio.server.listen import listen
 from anvil_trio.server.options import ServerOptions
 from tests.support.wire_apps import Handler, asgi
 
-__all__ = ["Child", "H2Client", "RawClient", "Served", "post", "serving", "until"]
+__all__ = ["Child", "H2Client", "RawClient", "Served", "child_process", "post", "serving", "until"]
 
 PATIENCE_S = 10.0
 """How long anything may take on a busy machine before a test calls it broken."""
@@ -59,12 +59,16 @@ class RawClient:
         sock = trio.socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
         if rcvbuf is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
-        await sock.connect((host, port))
-        stream = trio.SocketStream(sock)
-        if tls is None:
-            return cls(stream)
-        secure = trio.SSLStream(stream, tls, server_hostname="localhost", https_compatible=True)
-        await secure.do_handshake()
+        try:
+            await sock.connect((host, port))
+            stream = trio.SocketStream(sock)
+            if tls is None:
+                return cls(stream)
+            secure = trio.SSLStream(stream, tls, server_hostname="localhost", https_compatible=True)
+            await secure.do_handshake()
+        except BaseException:
+            sock.close()
+            raise
         return cls(secure)
 
     async def __aenter__(self) -> "RawClient":
@@ -233,7 +237,6 @@ class Served:
     listener: socket.socket
     stopped: trio.Event
 
-    @property
     def is_refusing(self) -> bool:
         """Whether new connections are refused."""
         return self.listener.fileno() < 0
@@ -264,58 +267,60 @@ async def serving(
     )
     stopped = trio.Event()
 
-    async def run(task_status: trio.TaskStatus[None]) -> None:
-        await server.run(task_status=task_status)
+    async def run(started: trio.Event) -> None:
+        async with trio.open_nursery() as inner:
+            await inner.start(server.run)
+            started.set()
         stopped.set()
 
-    port = listener.getsockname()[1]
+    port, started = listener.getsockname()[1], trio.Event()
     async with trio.open_nursery() as nursery:
-        await nursery.start(run)
+        nursery.start_soon(run, started)
+        await started.wait()
         yield Served(server, port, listener, stopped)
         nursery.cancel_scope.cancel()
 
 
 class Child:
-    """`tests.support.wire_apps` in a process of its own, ended with the block."""
+    """A program of `tests.support.wire_apps`: its port, and all that it has said."""
 
-    def __init__(self, *arguments: str) -> None:
-        self._command = [sys.executable, "-m", "tests.support.wire_apps", *arguments]
-        self.process: trio.Process
-        self.port = 0
+    def __init__(self, process: trio.Process) -> None:
+        self.process = process
         self.output = b""
-        self._stack = AsyncExitStack()
 
-    async def __aenter__(self) -> "Child":
-        async with AsyncExitStack() as stack:
-            nursery = await stack.enter_async_context(trio.open_nursery())
-            self.process = await trio.lowlevel.open_process(
-                self._command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-            )
-            stack.callback(self._kill)
-            nursery.start_soon(self._read)
-            await until(lambda: b"\n" in self.output)
-            self.port = int(self.output.partition(b"\n")[0])
-            self._stack = stack.pop_all()
-        return self
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self.output.partition(b"\n")[0])
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self._stack.__aexit__(kind, error, trace)
-
-    def _kill(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-
-    async def _read(self) -> None:
+    async def listen_to(self) -> None:
+        """Keep what it says, until it ends."""
         assert self.process.stdout is not None
-        async for data in self.process.stdout:
-            self.output += data
+        async with self.process.stdout as output:
+            async for data in output:
+                self.output += data
 
     async def wait(self) -> int:
         """Its exit status; it must end by itself."""
         with trio.fail_after(PATIENCE_S):
             return await self.process.wait()
+
+
+@asynccontextmanager
+async def child_process(*arguments: str) -> AsyncIterator[Child]:
+    """`tests.support.wire_apps` in a process of its own, ended with the block."""
+    process = await trio.lowlevel.open_process(
+        [sys.executable, "-m", "tests.support.wire_apps", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    child = Child(process)
+    try:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(child.listen_to)
+            await until(lambda: b"\n" in child.output)
+            yield child
+            nursery.cancel_scope.cancel()
+    finally:
+        if process.poll() is None:
+            process.kill()

@@ -115,6 +115,12 @@ async def silent(scope: Scope, receive: Receive, send: Send) -> None:
 HANDLERS = {"echo": echo, "slow": slow, "silent": silent}
 
 
+def announce(port: int) -> None:
+    """Say where to find us."""
+    sys.stdout.write(f"{port}\n")
+    sys.stdout.flush()
+
+
 async def serve(handler: Handler, shutdown_s: float) -> bool:
     """Serve until a signal; the port goes to standard output once connections are taken."""
     from anvil_trio.server.accept import Server
@@ -126,7 +132,7 @@ async def serve(handler: Handler, shutdown_s: float) -> bool:
     port = listener.getsockname()[1]
     options = ServerOptions(shutdown_timeout_s=shutdown_s, farewell_s=0.2)
     server = Server(asgi(handler), options, [listener])
-    return await run_until_signalled(server, lambda: print(port, flush=True))
+    return await run_until_signalled(server, lambda: announce(port))
 
 
 def main() -> None:

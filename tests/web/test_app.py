@@ -4,9 +4,8 @@ import pytest
 import trio
 
 from anvil_trio.config.model import ServerSettings
-from anvil_trio.names import LEGACY_CLIENT
 from anvil_trio.web.asgi import App
-from anvil_trio.web.auth import Authenticator, Principal, Scope
+from anvil_trio.web.auth import Authenticator
 from tests.support.asgi import BEARER, TOKEN, Answer, Side, request
 from tests.support.chunks import DONE, ROLE, good_reply, good_stream, seen_text, stream, text
 from tests.support.fake_upstream import Fault
@@ -79,15 +78,6 @@ async def test_conflicting_framing_is_refused_before_the_body(small, autojump_cl
     assert (answer.status, answer.code) == (400, "invalid_request")
     assert answer.headers[b"connection"] == b"close"
     assert sum(engine.attempts for engine in small.engines.values()) == 0
-
-
-async def test_a_credential_without_the_scope_is_a_403(small, autojump_clock, monkeypatch):
-    """A caller that may use inference may not see the router's status."""
-    who = Principal(LEGACY_CLIENT, frozenset({Scope.INFERENCE_USE}))
-    monkeypatch.setattr(Authenticator, "identify", lambda _self, _headers: who)
-    assert (await request(app_of(small), "GET", "/v1/models")).status == 200
-    answer = await request(app_of(small), "GET", "/v1/router/status")
-    assert (answer.status, answer.code) == (403, "authorization_scope_denied")
 
 
 async def test_the_models_page_lists_aliases(small, autojump_clock):

@@ -1,4 +1,4 @@
-"""Who may call, and how much; the media gateway. None of it exists yet."""
+"""Who may call, and how much; the media gateway, which does not exist yet."""
 
 from tests.unit.config.toml import Rule, config, in_order
 
@@ -23,10 +23,10 @@ def server(*lines: str) -> str:
     return config(server=lines)
 
 
-def not_yet(key: str, good: str, bad: str, message: str, *, name: str) -> Rule:
-    """A rule of a key that is refused even where it is obeyed."""
-    told = f"not_available_yet: server.{key}"
-    return Rule(f"{key} {name}", server(AUTH, good), server(AUTH, bad), message, told)
+def limits(name: str, good: str, bad: str, message: str) -> Rule:
+    """A rule of `client_limits`."""
+    good, bad = (server(AUTH, f"client_limits = {text}") for text in (good, bad))
+    return Rule(f"client_limits {name}", good, bad, f"server.client_limits: {message}")
 
 
 def media(name: str, change: str, message: str) -> Rule:
@@ -38,48 +38,41 @@ def media(name: str, change: str, message: str) -> Rule:
 
 
 RULES = [
-    not_yet(
-        "client_limits",
-        "client_limits = { desktop = 2, _legacy = 1 }",
-        "client_limits = 2",
-        "server.client_limits: must be a table of client names and whole numbers",
-        name="is a table of names and counts",
+    limits(
+        "is a table of names and counts",
+        "{ desktop = 2, _legacy = 1 }",
+        "2",
+        "must be a table of client names and whole numbers",
     ),
-    not_yet(
-        "client_limits",
-        f"client_limits = {{ {', '.join(f'c{n} = 1' for n in range(33))} }}",
-        f"client_limits = {{ {', '.join(f'c{n} = 1' for n in range(34))} }}",
-        "server.client_limits: must have at most 33 entries",
-        name="has at most 33 entries",
+    limits(
+        "has at most 33 entries",
+        f"{{ {', '.join(f'c{n} = 1' for n in range(33))} }}",
+        f"{{ {', '.join(f'c{n} = 1' for n in range(34))} }}",
+        "must have at most 33 entries",
     ),
-    not_yet(
-        "client_limits",
-        "client_limits = { _legacy = 1, Desk_top-1 = 2 }",
-        "client_limits = { _other = 1 }",
-        "server.client_limits: must have keys that are _legacy or match"
-        " [A-Za-z][A-Za-z0-9_-]{0,63}",
-        name="has keys that are _legacy or identifiers",
+    limits(
+        "has keys that are _legacy or identifiers",
+        "{ _legacy = 1, Desk_top-1 = 2 }",
+        "{ _other = 1 }",
+        "must have keys that are _legacy or match [A-Za-z][A-Za-z0-9_-]{0,63}",
     ),
-    not_yet(
-        "client_limits",
-        "client_limits = { one = 1, most = 1024 }",
-        "client_limits = { desktop = 1025 }",
-        "server.client_limits: must have values that are whole numbers from 1 to 1024",
-        name="has values from 1 to 1024",
+    limits(
+        "has values from 1 to 1024",
+        "{ one = 1, most = 1024 }",
+        "{ desktop = 1025 }",
+        "must have values that are whole numbers from 1 to 1024",
     ),
-    not_yet(
-        "client_limits",
-        "client_limits = { desktop = 1 }",
-        "client_limits = { desktop = true }",
-        "server.client_limits: must be a table of client names and whole numbers",
-        name="takes no boolean for a count",
+    limits(
+        "takes no boolean for a count",
+        "{ desktop = 1 }",
+        "{ desktop = true }",
+        "must be a table of client names and whole numbers",
     ),
     Rule(
         "client_limits need auth_env",
         server(AUTH, "client_limits = { desktop = 2 }"),
         server("client_limits = { desktop = 2 }"),
-        "not_available_yet: server.client_limits\nserver.client_limits: needs auth_env",
-        "not_available_yet: server.client_limits",
+        "server.client_limits: needs auth_env",
     ),
     Rule(
         "no client_limits ask for nothing",

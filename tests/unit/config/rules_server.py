@@ -118,20 +118,17 @@ RULES = [
         )
         for key, (low, high) in COUNTS.items()
     ),
-    not_yet(
-        "authorization_policy_path",
-        'authorization_policy_path = "~/policy.json"',
-        'authorization_policy_path = ""',
+    Rule(
+        "authorization_policy_path is not empty",
+        server(AUTH, 'authorization_policy_path = "~/policy.json"'),
+        server(AUTH, 'authorization_policy_path = ""'),
         f"server.authorization_policy_path: {PATH}",
-        name="is not empty",
     ),
     Rule(
         "authorization_policy_path needs auth_env",
         server(AUTH, 'authorization_policy_path = "/srv/policy.json"'),
         server('authorization_policy_path = "/srv/policy.json"'),
-        "not_available_yet: server.authorization_policy_path\n"
         "server.authorization_policy_path: needs auth_env",
-        "not_available_yet: server.authorization_policy_path",
     ),
     Rule(
         "decision_log_path is a path",

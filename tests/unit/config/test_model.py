@@ -18,7 +18,7 @@ from anvil_trio.config.model import (
     TierSettings,
 )
 from anvil_trio.config.table import read_table
-from anvil_trio.names import DIRECT_MEMBER, MemberId, TierId
+from anvil_trio.names import DIRECT_MEMBER, LEGACY_CLIENT, ClientId, MemberId, TierId
 
 IDENTITY = ReplicaIdentity(
     model_revision="r",
@@ -141,3 +141,10 @@ def test_an_alias_resolves_to_one_tier_or_none() -> None:
     assert config.tier(TierId("t")) is tier
     with pytest.raises(KeyError):
         config.tier(TierId("other"))
+
+
+def test_limits_are_by_client() -> None:
+    """`client_limits` as the front door takes them."""
+    settings = ServerSettings(auth_env="TOKEN", client_limits={"desktop": 2, "_legacy": 1})
+    assert settings.budgets == {ClientId("desktop"): 2, LEGACY_CLIENT: 1}
+    assert ServerSettings().budgets == {}

@@ -12,6 +12,7 @@ LIMITS = Limits(admission_s=30, startup_s=300, idle_s=60, total_s=900, heartbeat
 
 
 def stream(now: float = 0.0) -> Deadlines:
+    """The deadlines of a stream that was dispatched at `now`."""
     return Deadlines(LIMITS, now, has_heartbeats=True)
 
 
@@ -32,7 +33,7 @@ def test_an_event_turns_startup_into_idle():
 
 
 def test_a_heartbeat_is_due_in_silence():
-    """A stream owes its caller a beat heartbeat_interval_s after dispatch or the last bytes sent."""
+    """A stream owes a beat heartbeat_interval_s after dispatch or the last bytes sent."""
     deadlines = stream()
     assert deadlines.due(14.9) is Due.NOTHING
     assert deadlines.due(15.0) is Due.HEARTBEAT
@@ -69,9 +70,9 @@ def test_the_callers_slowness_is_not_charged_to_the_engine():
     deadlines = stream()
     deadlines.progressed(10.0)
     deadlines.sending(20.0)
-    assert deadlines.is_sending
+    was_sending = deadlines.is_sending
     deadlines.sent(50.0)
-    assert not deadlines.is_sending
+    assert (was_sending, deadlines.is_sending) == (True, False)
     assert deadlines.due(99.9) is Due.HEARTBEAT
     assert deadlines.due(100.0) is Due.IDLE
 
@@ -111,13 +112,22 @@ def test_sent_without_sending_changes_only_the_beat():
 
 
 def test_the_grace_cannot_be_extended():
-    """After the finish reason two seconds are left, and no event, beat or second finish adds any."""
+    """After the finish reason two seconds are left; no event and no second finish adds any."""
     deadlines = stream()
     deadlines.progressed(10.0)
     deadlines.finished(20.0)
     deadlines.progressed(21.0)
     deadlines.finished(21.5)
     assert deadlines.due(20.0 + GRACE_S) is Due.GRACE
+
+
+def test_after_the_last_word_only_the_replys_end_is_waited_for():
+    """[DONE] leaves 50 ms for the engine to end its reply, grace or not."""
+    deadlines = Deadlines(LIMITS, 0.0, has_heartbeats=False)
+    deadlines.finished(20.0)
+    deadlines.said_all(21.0)
+    assert deadlines.next_due() == pytest.approx(21.05)
+    assert deadlines.due(21.06) is Due.GRACE
 
 
 @given(

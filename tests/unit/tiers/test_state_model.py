@@ -169,6 +169,7 @@ class TierMachine(RuleBasedStateMachine):
         self.leases = [ticket for ticket in self.leases if ticket.owner != owner]
         self.waiting = {t: client for t, client in self.waiting.items() if t.owner != owner}
         self.drains = [ticket for ticket in self.drains if ticket.owner != owner]
+        self.note_clients()
         self.say(OwnerGone(owner))
         for ticket in late:
             self.say(Release(ticket))
@@ -187,5 +188,5 @@ class TierMachine(RuleBasedStateMachine):
 def test_no_sequence_of_messages_tells_the_state_from_the_model():
     """The tier state answers every sequence as the plain model does, and keeps every promise."""
     run_state_machine_as_test(
-        TierMachine, settings=settings(max_examples=400, stateful_step_count=50, deadline=None)
+        TierMachine, settings=settings(max_examples=200, stateful_step_count=40, deadline=None)
     )

@@ -11,6 +11,17 @@ def test_only_liveness_is_open():
     assert [route.path for route in ROUTES.values() if route.scope is None] == ["/healthz"]
 
 
+def test_each_route_says_who_may_use_it():
+    """The whole table: `inference:use` reaches chat and discovery, nothing reaches the status."""
+    assert {(route.method, route.path): route.scope for route in ROUTES.values()} == {
+        ("GET", "/healthz"): None,
+        ("POST", "/v1/chat/completions"): Scope.INFERENCE_USE,
+        ("GET", "/v1/models"): Scope.INFERENCE_USE,
+        ("GET", "/v1/models/capacity"): Scope.INFERENCE_USE,
+        ("GET", "/v1/router/status"): Scope.OPERATOR,
+    }
+
+
 def test_only_chat_takes_a_place():
     """No read-only route counts against the front door."""
     assert {route.path for route in ROUTES.values() if route.pool is Pool.CHAT} == {

@@ -75,7 +75,7 @@ async def test_leaving_behind_a_refused_upgrade_is_seen():
 
 
 async def test_too_much_sent_ahead_ends_the_connection():
-    """`Http1`: more than `max_ahead_bytes` behind an unanswered request closes; the rest serve on."""
+    """`Http1`: more than `max_ahead_bytes` behind an unanswered request ends the connection."""
     silent = Silent()
     async with serving(silent) as served, await served.connect() as client:
         await client.send(post())

@@ -4,7 +4,7 @@ import h2.events
 import pytest
 import trio
 
-from tests.support.wire import Child, H2Client, RawClient, post, serving, until
+from tests.support.wire import H2Client, RawClient, child_process, post, serving, until
 from tests.support.wire_apps import Receive, Scope, Send, echo, part, reply, sse_head
 
 pytestmark = pytest.mark.wire
@@ -77,7 +77,7 @@ async def test_a_connection_that_becomes_idle_makes_room():
 
 async def test_running_out_of_file_descriptors_is_survived():
     """`Server.run`: at the process's limit accepting pauses, is logged once, and goes on later."""
-    async with Child("echo", "--files", "40") as child:
+    async with child_process("echo", "--files", "40") as child:
         clients = [await RawClient.connect(child.port) for _ in range(120)]
         await until(lambda: b"accept_paused" in child.output)
         await trio.sleep(0.3)  # several more pauses

@@ -18,6 +18,7 @@ EXPECTING = b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\nexpect: 100-con
 
 
 def segments_received(sock: trio.socket.SocketType) -> int:
+    """How many segments with data have come."""
     info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
     return int.from_bytes(info[DATA_SEGMENTS_IN], "little")
 

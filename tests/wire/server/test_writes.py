@@ -32,6 +32,7 @@ def dechunked(data: bytes) -> bytes:
 
 
 async def read_slowly(client: RawClient, end: bytes) -> bytes:
+    """All up to `end`, at the pace of somebody who has other things to do."""
     data = b""
     while not data.endswith(end):
         part_ = await client.read_some()
@@ -183,7 +184,7 @@ async def test_a_slow_client_is_not_a_stalled_one():
 
 
 async def test_a_sender_that_does_not_wait_is_cut_off():
-    """`WriteQueue.write`: behind more than `max_waiting_bytes` nothing is queued; it ends in RST."""
+    """`WriteQueue.write`: behind more than `max_waiting_bytes` nothing is queued; RST ends it."""
     gone = trio.Event()
 
     async def handler(scope: Scope, receive: Receive, send: Send) -> None:

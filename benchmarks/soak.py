@@ -1,0 +1,249 @@
+"""Many kinds of clients against flapping, failing engines; afterwards nothing may be left.
+
+Good, slow, leaving, stuck and malformed clients run side by side for some minutes. At the end the
+router must count no request, hold no more descriptors and threads than before, and its memory must
+have stopped growing.
+"""
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import trio
+
+from anvil_trio.decisions.ring import RING_SIZE
+from anvil_trio.demo.router_toml import ROUTER_KEY_ENV, render_router_toml
+from benchmarks.faulty_engine import FaultyEngine
+from benchmarks.processes import Child
+from benchmarks.report import print_table, write_json
+
+__all__ = ["main"]
+
+_KEY = "only-for-this-benchmark"
+_AUTH = f"authorization: Bearer {_KEY}\r\n"
+_SETTINGS = """\
+startup_timeout_s = 4
+idle_timeout_s = 3
+total_timeout_s = 20
+heartbeat_interval_s = 0.5
+client_stall_timeout_s = 3
+max_event_bytes = 65536
+max_body_bytes = 65536
+"""
+_MESSAGES = [{"role": "user", "content": "hi"}]
+_HABITS = ("unary", "stream", "stream", "slow", "leaving", "stuck", "malformed")
+_POST = b"POST /v1/chat/completions HTTP/1.1\r\nhost: r\r\n"
+_POST_WITH_KEY = _POST + _AUTH.encode()
+_MALFORMED = (
+    b"\x16\x03\x01 no http at all\r\n\r\n",
+    _POST + b"x: " + b"y" * 100_000,
+    _POST + b"content-length: -1\r\n\r\n",
+    _POST_WITH_KEY + b"content-length: 90\r\n\r\nhalf",
+    _POST_WITH_KEY
+    + b"transfer-encoding: chunked\r\n\r\n"
+    + (b"ffff\r\n%b\r\n" % (b"z" * 0xFFFF)) * 2,
+    _POST_WITH_KEY + b"content-length: 4\r\n\r\n{}}}",
+    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\xff" * 64,
+)
+
+
+@dataclass
+class Soak:
+    """One run: what was sent, and what the router looked like on the way."""
+
+    port: int
+    rng: random.Random
+    sent: Counter[str] = field(default_factory=Counter)
+    answers: Counter[str] = field(default_factory=Counter)
+
+    async def lane(self, until: float) -> None:
+        """One client after another."""
+        while trio.current_time() < until:
+            habit = self.rng.choice(_HABITS)
+            self.sent[habit] += 1
+            try:
+                with trio.move_on_after(15):
+                    await self.client(habit)
+            except (OSError, trio.BrokenResourceError):
+                self.answers["connection ended"] += 1
+
+    async def client(self, habit: str) -> None:
+        """One client of that habit."""
+        async with await trio.open_tcp_stream("127.0.0.1", self.port) as stream:
+            if habit == "malformed":
+                await stream.send_all(self.rng.choice(_MALFORMED))
+                await self.read(stream, self.rng.uniform(0, 1))
+                return
+            await stream.send_all(_chat(is_stream=habit != "unary"))
+            match habit:
+                case "leaving":
+                    await self.read(stream, self.rng.uniform(0, 0.4))
+                case "stuck":
+                    await trio.sleep(self.rng.uniform(0, 5))
+                case "slow":
+                    await self.read(stream, 10, pause_s=0.02)
+                case _:
+                    await self.read(stream, 12)
+
+    async def read(self, stream: trio.SocketStream, patience_s: float, pause_s: float = 0) -> None:
+        """Read to the end of one reply, or as long as this client cares."""
+        received = b""
+        with trio.move_on_after(patience_s):
+            while b"\r\n0\r\n\r\n" not in received[-16:] and not _is_whole(received):
+                data = await stream.receive_some(4096)
+                if not data:
+                    break
+                received += data
+                await trio.sleep(pause_s)
+        if received:
+            self.answers[received[9:12].decode("latin-1")] += 1
+
+
+def _chat(*, is_stream: bool) -> bytes:
+    body = json.dumps({
+        "model": "chat",
+        "stream": is_stream,
+        "messages": [{"role": "user", "content": "hi"}],
+    })
+    return _POST_WITH_KEY + f"content-length: {len(body)}\r\n\r\n{body}".encode()
+
+
+def _is_whole(received: bytes) -> bool:
+    head, mark, body = received.partition(b"\r\n\r\n")
+    _, has_length, rest = head.lower().partition(b"content-length: ")
+    return bool(mark and has_length) and len(body) >= int(rest.split(b"\r\n")[0])
+
+
+@dataclass(frozen=True)
+class Look:
+    """The router's process at one moment."""
+
+    descriptors: int
+    threads: int
+    rss_kib: int
+
+    @classmethod
+    def at(cls, pid: int) -> "Look":
+        """Read from /proc."""
+        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+        fields = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
+        return cls(
+            descriptors=len(list(Path(f"/proc/{pid}/fd").iterdir())),
+            threads=int(fields["Threads"]),
+            rss_kib=int(fields["VmRSS"].split()[0]),
+        )
+
+
+async def _active(client: httpx.AsyncClient) -> int:
+    tiers = (await client.get("/v1/router/status")).json()["tiers"]
+    return sum(tier["active_requests"] + tier["waiting_requests"] for tier in tiers)
+
+
+async def _run(options: argparse.Namespace) -> int:
+    engines = [FaultyEngine(random.Random(options.seed + n)) for n in range(2)]
+    with ExitStack() as children:
+        folder = Path(children.enter_context(tempfile.TemporaryDirectory()))
+        async with trio.open_nursery() as nursery:
+            ports = [await nursery.start(engine.serve) for engine in engines]
+            urls = [f"http://127.0.0.1:{port}" for port in ports]
+            text = render_router_toml({"chat": urls}, model="soak", context_limit=8_192)
+            (folder / "router.toml").write_text(
+                text.replace("[server]\n", f"[server]\n{_SETTINGS}")
+            )
+            run = ["router", "run", "--config", str(folder / "router.toml"), "--port", "0"]
+            router = await trio.to_thread.run_sync(Child, run, {ROUTER_KEY_ENV: _KEY})
+            children.enter_context(router)
+            result = await _soak(options, router, engines)
+            nursery.cancel_scope.cancel()
+    return result
+
+
+async def _soak(options: argparse.Namespace, router: Child, engines: list[FaultyEngine]) -> int:
+    soak = Soak(int(router.url.rpartition(":")[2]), random.Random(options.seed))
+    headers = {"authorization": f"Bearer {_KEY}"}
+    async with httpx.AsyncClient(base_url=router.url, headers=headers, timeout=20) as client:
+        await _fill_ring(client)
+        await _load(soak, options.lanes, 5)  # warm: pools, caches, the allocator
+        base = await _rest(client, router.pid)
+        begun = trio.current_time()
+        looks = [base]
+        while trio.current_time() - begun < options.minutes * 60:
+            await _load(soak, options.lanes, min(20.0, options.minutes * 60))
+            looks.append(await _rest(client, router.pid))
+            print(f"{trio.current_time() - begun:6.0f} s  {looks[-1]}", flush=True)
+        left = await _active(client)
+    return _report(options, soak, engines, looks, left)
+
+
+async def _fill_ring(client: httpx.AsyncClient) -> None:
+    """As many failing requests in a row as the decision log keeps in memory."""
+    for _ in range(RING_SIZE):
+        await client.post("/v1/chat/completions", json={"model": "none", "messages": _MESSAGES})
+
+
+async def _load(soak: Soak, lanes: int, seconds: float) -> None:
+    until = trio.current_time() + seconds
+    async with trio.open_nursery() as nursery:
+        for _ in range(lanes):
+            nursery.start_soon(soak.lane, until)
+
+
+async def _rest(client: httpx.AsyncClient, pid: int) -> Look:
+    """How the router looks once nothing runs and the last connections have lingered."""
+    with trio.move_on_after(30):
+        while await _active(client):  # noqa: ASYNC110 - a process is seen from outside
+            await trio.sleep(0.1)
+    await trio.sleep(6)
+    return Look.at(pid)
+
+
+def _report(
+    options: argparse.Namespace,
+    soak: Soak,
+    engines: list[FaultyEngine],
+    looks: list[Look],
+    left: int,
+) -> int:
+    faults = sum((engine.faults for engine in engines), Counter[str]())
+    base, last = looks[0], looks[-1]
+    middle = looks[len(looks) // 2]
+    leaks = left + max(0, last.descriptors - base.descriptors) + max(0, last.threads - base.threads)
+    growth = last.rss_kib - middle.rss_kib
+    print_table(["clients", "sent"], [[name, str(n)] for name, n in sorted(soak.sent.items())])
+    print_table(["answers", ""], [[name, str(n)] for name, n in sorted(soak.answers.items())])
+    print_table(["faults of engines", ""], [[name, str(n)] for name, n in sorted(faults.items())])
+    print(f"requests: {soak.sent.total()}   faults: {faults.total()}   leaks: {leaks}")
+    print(f"memory: {base.rss_kib} KiB at first, {middle.rss_kib} half way, {last.rss_kib} at last")
+    write_json(
+        options.json,
+        {
+            "sent": dict(soak.sent),
+            "answers": dict(soak.answers),
+            "faults": dict(faults),
+            "leaks": leaks,
+            "looks": [vars(look) for look in looks],
+        },
+    )
+    return 1 if leaks or growth > options.growth_kib else 0
+
+
+def main() -> int:
+    """Run the soak; 1 if anything was left."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=3.0)
+    parser.add_argument("--lanes", type=int, default=40, help="clients at once")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--growth-kib", type=int, default=8192, help="allowed in the second half")
+    parser.add_argument("--json", type=Path, default=Path("build/benchmarks/soak.json"))
+    return trio.run(_run, parser.parse_args())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
