@@ -3,10 +3,12 @@
 import json
 from collections.abc import Mapping, Sequence
 
+from pydantic import JsonValue
+
 __all__ = ["read_json_object"]
 
 
-def read_json_object(data: bytes) -> Mapping[str, object] | None:
+def read_json_object(data: bytes) -> Mapping[str, JsonValue] | None:
     """The members of the one object that `data` holds; None if it is anything else.
 
     A name that is given twice, anywhere, makes it nothing: whoever wrote it meant one of the two.

@@ -12,6 +12,7 @@ from anvil_trio.decisions.events import IntentChanged
 from anvil_trio.intent.intents import Intents
 from anvil_trio.names import MemberId
 from anvil_trio.tiers.state import TierState
+from tests.support.asgi import Answer
 from tests.support.fake_upstream import REFUSED, STALLED_WRITE, models, reply
 from tests.support.operated import STREAM_S, Disk, Operated, open_operated
 from tests.support.small_house import TIER, config_of, direct_tier, replica_tier
@@ -41,7 +42,7 @@ async def result(operated: Operated, action: str, member: str | None = None, **m
 async def test_quiesce_refuses_new_requests_and_keeps_running_ones(operated, autojump_clock):
     """R011: the running stream ends well, and a new request is a 503 at once."""
     async with trio.open_nursery() as nursery:
-        running = []
+        running: list[Answer] = []
         nursery.start_soon(lambda: _keep(operated.stream, running))
         await trio.sleep(1)
         snapshot = await result(operated, "quiesce", reason="upgrade")
@@ -58,7 +59,7 @@ async def test_whoever_waits_is_refused_in_that_step(autojump_clock):
     """Decision 4, R011: quiescing empties the line."""
     config = config_of(replica_tier(max_concurrency=1), server=SERVER)
     async with open_operated(config) as operated, trio.open_nursery() as nursery:
-        answers = []
+        answers: list[Answer] = []
         nursery.start_soon(operated.stream)
         await trio.sleep(1)
         nursery.start_soon(lambda: _keep(operated.stream, answers))
@@ -123,7 +124,7 @@ async def test_a_readmission_ends_a_drain(operated, autojump_clock):
         nursery.start_soon(operated.stream)
         await trio.sleep(1)
         await result(operated, "quiesce")
-        answers = []
+        answers: list[Answer] = []
         nursery.start_soon(lambda: _keep(partial(operated.order, "drain", timeout=60), answers))
         await trio.sleep(1)
         assert (await result(operated, "readmit"))["readmitted"]
@@ -279,7 +280,7 @@ async def test_changes_are_told_once(operated, autojump_clock):
         for action, member in [("quiesce", None), ("quiesce", None), ("quiesce", "b")]:
             await result(operated, action, member, reason="canary")
         await result(operated, "readmit")
-        events = []
+        events: list[object] = []
         with trio.move_on_after(1):
             while True:
                 events.append(await feed.receive())

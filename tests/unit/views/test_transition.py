@@ -100,7 +100,7 @@ def test_what_takes_work_has_no_reason():
 )
 def test_counts_that_cannot_be_trusted_are_null(snapshot, state):
     """T005.1: never zero load."""
-    page = project_snapshot(replica_tier(), None, snapshot, QUIESCED)
+    page = read(project_snapshot(replica_tier(), None, snapshot, QUIESCED))
     assert (page["state"], page["active_requests"], page["draining"]) == (state, None, None)
     assert (page["member_active_requests"], page["max_concurrency"]) == (None, None)
     member = page["members"][0]
