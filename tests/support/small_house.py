@@ -250,7 +250,9 @@ def _generation(
             stall_s=server.client_stall_timeout_s,
         ),
         probe_anew=_found_ready,
-        verdict_of=lambda _tier, _member: Verdict(is_ready=True, reason="identity_passed"),
+        verdict_of=lambda _tier, _member: Verdict(
+            is_ready=True, reason="identity_passed", observed_model="served-model"
+        ),
         public_sha256=public_sha256(config),
     )
 
