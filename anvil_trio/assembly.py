@@ -27,8 +27,10 @@ from anvil_trio.facts import Verdict
 from anvil_trio.intent.file import StateFile
 from anvil_trio.intent.intents import Intents
 from anvil_trio.intent.keeper import IntentKeeper
-from anvil_trio.names import LEGACY_CLIENT, Alias, MemberId, OwnerId, TierId
+from anvil_trio.names import DIRECT_MEMBER, LEGACY_CLIENT, Alias, MemberId, OwnerId, TierId
 from anvil_trio.readiness.prober import Prober
+from anvil_trio.signals.ceilings import CeilingReader
+from anvil_trio.signals.sampler import Sampler
 from anvil_trio.tiers.actor import TierHandle, open_tier
 from anvil_trio.upstream.build import chat_url
 from anvil_trio.upstream.client import Upstream, open_probe_client
@@ -140,9 +142,9 @@ async def open_generation(
     secrets: Secrets,
     make_transport: MakeTransport = MemberTransport,
 ) -> AsyncIterator[Generation]:
-    """Routes, connections and probes of one configuration, closed when the block is left.
+    """Routes, connections, probes and readings of one configuration, until the block is left.
 
-    The house's actors are told readiness from here; they outlive this.
+    The house's actors are told readiness and load from here; they outlive this.
     """
     transports: Transports = {
         (TierId(tier.id), member_id): make_transport(
@@ -152,21 +154,11 @@ async def open_generation(
         for member_id in tier.member_ids
     }
     keys = {TierId(tier.id): secrets.get(tier.auth_env) or None for tier in config.tiers}
-    prober = Prober(
-        config,
-        {
-            (tier_id, member_id): open_probe_client(
-                transport, config.tier(tier_id).endpoint_of(member_id)
-            )
-            for (tier_id, member_id), transport in transports.items()
-        },
-        keys,
-        publish=lambda tier_id, readiness: house.tiers[tier_id].set_readiness(readiness),
-        notify=lambda tier_id, member_id, verdict: _notify(house, tier_id, member_id, verdict),
-    )
+    prober, sampler, ceilings = _readers(house, config, transports, keys)
     try:
         async with trio.open_nursery() as nursery:
-            await nursery.start(prober.run)
+            for reader in (prober, sampler, ceilings):
+                await nursery.start(reader.run)
             yield Generation(
                 config=config,
                 routes=MappingProxyType(_routes(house, config, transports, keys)),
@@ -174,12 +166,47 @@ async def open_generation(
                 verdict_of=prober.verdict,
                 probe_anew=prober.probe_anew,
                 public_sha256=public_sha256(config),
+                signal_of=sampler.signal,
             )
             nursery.cancel_scope.cancel()
     finally:
         with trio.move_on_after(1, shield=True):
             for transport in transports.values():
                 await transport.aclose()
+
+
+def _readers(
+    house: House, config: RouterConfig, transports: Transports, keys: Mapping[TierId, str | None]
+) -> tuple[Prober, Sampler, CeilingReader]:
+    """Those who ask the engines in the background, and tell the tiers what they found."""
+    clients = {
+        (tier_id, member_id): open_probe_client(
+            transport, config.tier(tier_id).endpoint_of(member_id)
+        )
+        for (tier_id, member_id), transport in transports.items()
+    }
+    prober = Prober(
+        config,
+        clients,
+        keys,
+        publish=lambda tier_id, readiness: house.tiers[tier_id].set_readiness(readiness),
+        notify=lambda tier_id, member_id, verdict: _notify(house, tier_id, member_id, verdict),
+    )
+    sampler = Sampler(
+        config,
+        clients,
+        keys,
+        publish=lambda tier_id, pressures: house.tiers[tier_id].set_signals(pressures),
+    )
+    ceilings = CeilingReader(
+        config,
+        clients,
+        keys,
+        publish=lambda tier_id, places: house.tiers[tier_id].reconfigure(
+            {DIRECT_MEMBER: None}, places
+        ),
+    )
+    return prober, sampler, ceilings
 
 
 def _routes(

@@ -35,10 +35,7 @@ PENDING_IN_ROUTER = (
 )
 PENDING_IN_TIER = (
     "dialect",
-    "metadata_source",
     "context_admission",
-    "replica_strategy",
-    "replica_affinity",
 )
 
 

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
+from anvil_trio.config.model import Tier
 from anvil_trio.decisions.builder import CallerIds
 from anvil_trio.dialects.ir import ClientDialect, OutputLimit
 from anvil_trio.exchange.caller import Header
-from anvil_trio.names import ClientId, RequestId
+from anvil_trio.names import ClientId, RequestId, SessionId
 
 __all__ = ["Call"]
 
@@ -18,6 +19,13 @@ class Call:
     client_id: ClientId
     gateway_request_id: RequestId
     ids: CallerIds
+
+    def session_for(self, tier: Tier) -> SessionId | None:
+        """The caller's session, where the tier lets one choose among equal members."""
+        session_id = self.ids.session_id
+        if session_id is None or tier.replica_affinity == "none":
+            return None
+        return SessionId(session_id)
 
     def id_headers(self) -> list[Header]:
         """The two ids that every inference reply carries, whatever its status."""

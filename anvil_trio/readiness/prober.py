@@ -37,6 +37,8 @@ def _plans(config: RouterConfig, keys: Mapping[TierId, str | None]) -> dict[Key,
             key=keys.get(TierId(tier.id)),
             timeout_s=settings.availability_probe_timeout,
             max_bytes=settings.availability_probe_max_bytes,
+            adopts=tier.is_upstream_owned,
+            max_output_tokens=tier.max_output_tokens,
         )
         for tier in config.tiers
         if tier.health_path is not None

@@ -14,6 +14,7 @@ import trio
 from anvil_trio.net.tls import client_context
 from anvil_trio.upstream.connection import Connection, Endpoint
 from anvil_trio.upstream.http1 import render_request
+from anvil_trio.upstream.idleness import Idleness
 from anvil_trio.upstream.response import response_of
 from anvil_trio.upstream.stream import Received
 
@@ -67,9 +68,9 @@ class _Reply:
 class MemberTransport(httpx.AsyncBaseTransport):
     """One member's connections. An `UpstreamTransport`; under an `AsyncClient` it serves probes.
 
-    `keepalive_s` is how long a connection may have been idle and still be used again: it must stay
-    below the engine's own idle limit, since a request on a connection that the engine just closed
-    is a failed attempt like any other. 0 keeps none.
+    `keepalive_s` is how long a connection may have been idle and still be used again, at the most:
+    a request on a connection that the engine just closed is a failed attempt like any other, so
+    `Idleness` trusts an engine no further than its connections were seen to last. 0 keeps none.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class MemberTransport(httpx.AsyncBaseTransport):
         self._endpoint = Endpoint(url.raw_host.decode(), url.port or _PORTS[url.scheme], context)
         self._origin = url.netloc
         self._keepalive_s = keepalive_s
+        self._idleness = Idleness(keepalive_s)
         self._idle: deque[Connection] = deque()  # the longest idle first
         self._is_closed = False
 
@@ -120,14 +122,24 @@ class MemberTransport(httpx.AsyncBaseTransport):
             self._idle.pop().close()
 
     def close_expired(self) -> None:
-        """Close what has been idle too long; every use of the transport does so by itself."""
-        oldest = trio.current_time() - self._keepalive_s
-        while self._idle and self._idle[0].idle_since <= oldest:
+        """Close what has been idle too long; every use of the transport does so by itself.
+
+        What the longest idle one shows of the engine's patience is learned on the way.
+        """
+        now = trio.current_time()
+        while self._idle:
+            oldest = self._idle[0]
+            idle_s = now - oldest.idle_since
+            is_open = oldest.is_quiet()
+            (self._idleness.bore if is_open else self._idleness.ended)(idle_s)
+            if is_open and idle_s < self._keepalive_s:
+                return
             self._idle.popleft().close()
 
     def _reused(self) -> Connection | None:
         self.close_expired()
-        while self._idle:
+        latest = trio.current_time() - self._idleness.usable_s
+        while self._idle and self._idle[-1].idle_since >= latest:
             connection = self._idle.pop()
             if connection.is_quiet():
                 return connection
@@ -141,7 +153,6 @@ class MemberTransport(httpx.AsyncBaseTransport):
             raise _failure(error, httpx.ConnectError, httpx.ConnectTimeout) from None
 
     def _give_back(self, connection: Connection) -> None:
-        self.close_expired()
         is_kept = (
             connection.parser.is_reusable
             and not connection.is_cut_short

@@ -31,7 +31,7 @@ def project_models(
         if only is not None and alias != only:
             continue
         tier = config.tier(tier_id)
-        entry = _entry(alias, tier)
+        entry = _entry(alias, _as_served(tier, verdict_of))
         if tier.is_replica:
             if tier_id not in members:
                 members[tier_id] = show_tier(tier, verdict_of).projection
@@ -39,6 +39,11 @@ def project_models(
             entry.update(members[tier_id])
         entries.append(entry)
     return {"object": "list", "data": entries}
+
+
+def _as_served(tier: Tier, verdict_of: VerdictOf) -> Tier:
+    """The tier with the context that its engine states, where the engine owns that."""
+    return show_tier(tier, verdict_of).tier if tier.is_upstream_owned else tier
 
 
 def _entry(alias: str, tier: Tier) -> dict[str, JsonValue]:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from anvil_trio.config.model import Tier
-from anvil_trio.facts import MemberSnapshot, TierPhase, TierSnapshot
+from anvil_trio.facts import MemberSnapshot, Served, TierPhase, TierSnapshot
 from anvil_trio.intent.intents import Intents
-from anvil_trio.names import MemberId, TierId
+from anvil_trio.names import DIRECT_MEMBER, MemberId, TierId
 from anvil_trio.views.admission import show_admission
 from anvil_trio.views.readiness import ShownReadiness, VerdictOf, show_readiness
 from anvil_trio.views.replica import show_tier
@@ -32,7 +32,7 @@ def judge_readmission(tier: Tier, member_id: MemberId | None, verdict_of: Verdic
     readiness = _readiness(tier, member_id, verdict_of)
     if not readiness.is_ready:
         return Readmission(is_granted=False, reason=readiness.reason)
-    if not tier.model_identity:
+    if not tier.model_identity and not tier.is_upstream_owned:
         return Readmission(is_granted=True, reason="identity_not_configured")
     if _observed(tier, member_id, verdict_of) is None:
         return Readmission(is_granted=False, reason="identity_not_verified")
@@ -78,9 +78,10 @@ def project_row(
     """One row of the status: the snapshot, and what the probes know.
 
     A replica tier is `ready` while any member is, quiesced or not. An observed name is shown only
-    where it is the expected one.
+    where it is the expected one, or the engine owns it.
     """
     readiness = _readiness(tier, member_id, verdict_of)
+    served = _served(tier, verdict_of)
     return {
         **project_snapshot(tier, member_id, snapshot, intents),
         "ready": readiness.is_ready,
@@ -88,7 +89,7 @@ def project_row(
         "readiness_reason": readiness.reason,
         "expected_model": tier.model,
         "observed_model": _observed(tier, member_id, verdict_of),
-        "observed_context_limit": None,
+        "observed_context_limit": None if served is None else served.context_limit,
         "metadata_source": tier.metadata_source,
     }
 
@@ -124,8 +125,19 @@ def _readiness(tier: Tier, member_id: MemberId | None, verdict_of: VerdictOf) ->
     return show_readiness(tier, verdict_of(TierId(tier.id), member_id))
 
 
+def _served(tier: Tier, verdict_of: VerdictOf) -> Served | None:
+    """What the engine of a direct tier says that it serves, where it owns that and is ready."""
+    if not tier.is_upstream_owned:
+        return None
+    verdict = verdict_of(TierId(tier.id), DIRECT_MEMBER)
+    return verdict.served if verdict.is_ready else None
+
+
 def _observed(tier: Tier, member_id: MemberId | None, verdict_of: VerdictOf) -> str | None:
-    """The expected name, if what is ready has shown that it serves it."""
+    """The expected name, if what is ready has shown that it serves it; an owner's own name."""
+    if tier.is_upstream_owned:
+        served = _served(tier, verdict_of)
+        return None if served is None else served.model
     asked = tier.member_ids if member_id is None else (member_id,)
     verdicts = (verdict_of(TierId(tier.id), one) for one in asked)
     seen = any(one.is_ready and one.observed_model == tier.model for one in verdicts)

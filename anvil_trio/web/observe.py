@@ -42,7 +42,13 @@ async def _capacity(
     if isinstance(wanted, Problem):
         return wanted
     snapshots = await _snapshots(house)
-    return project_capacity(generation.config, generation.verdict_of, snapshots, only=wanted.only)
+    return project_capacity(
+        generation.config,
+        generation.verdict_of,
+        snapshots,
+        generation.signal_of,
+        only=wanted.only,
+    )
 
 
 async def _status(

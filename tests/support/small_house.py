@@ -60,8 +60,13 @@ IDENTITY = ReplicaIdentity(
 )
 
 
-def replica_tier(tier_id: str = "primary", members: Iterable[str] = ("a", "b"), **more) -> Tier:
-    """A replica tier whose members' URLs say who they are."""
+def replica_tier(
+    tier_id: str = "primary",
+    members: Iterable[str] = ("a", "b"),
+    ceiling: int | None = None,
+    **more,
+) -> Tier:
+    """A replica tier whose members' URLs say who they are; `ceiling` is each member's."""
     return Tier(
         id=tier_id,
         auth_env="UPSTREAM_KEY",
@@ -76,6 +81,7 @@ def replica_tier(tier_id: str = "primary", members: Iterable[str] = ("a", "b"), 
                 host_id="host-a",
                 resource_id=f"resource-{member}",
                 qualification_ref=f"qual:{member}",
+                max_concurrency=ceiling,
             )
             for member in members
         ),
@@ -142,16 +148,22 @@ class SmallHouse:
         members = self.generation.config.tier(TIER).member_ceilings
         self.house.tiers[TIER].reconfigure(members, ceiling)
 
-    async def serve(self, caller: FakeCaller, client: str = LEGACY_CLIENT) -> FakeCaller:
+    async def serve(
+        self, caller: FakeCaller, client: str = LEGACY_CLIENT, ids: CallerIds | None = None
+    ) -> FakeCaller:
         """One exchange from its authenticated call to its record."""
         number = len(self.ring)
-        call = Call(CHAT, ClientId(client), RequestId(f"req_{number:032x}"), CallerIds())
+        known = CallerIds() if ids is None else ids
+        call = Call(CHAT, ClientId(client), RequestId(f"req_{number:032x}"), known)
         await run_chat(self.house, self.generation, call, caller)
         return caller
 
-    async def chat(self, *, client: str = LEGACY_CLIENT, **body) -> FakeCaller:
+    async def chat(
+        self, *, client: str = LEGACY_CLIENT, session: str | None = None, **body
+    ) -> FakeCaller:
         """One plain exchange of a caller that stays and reads."""
-        return await self.serve(FakeCaller(chat_body(**body)), client)
+        ids = CallerIds(session_id=session)
+        return await self.serve(FakeCaller(chat_body(**body)), client, ids)
 
     @property
     def records(self) -> list[DecisionRecord]:

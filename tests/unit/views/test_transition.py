@@ -2,7 +2,7 @@
 
 import pytest
 
-from anvil_trio.facts import TierPhase, Verdict
+from anvil_trio.facts import Served, TierPhase, Verdict
 from anvil_trio.intent.intents import Intents
 from anvil_trio.views.transition import (
     Readmission,
@@ -187,3 +187,18 @@ def test_an_identity_that_is_asked_for_must_be_shown():
     )
     shown = Verdict(is_ready=True, reason="identity_passed", observed_model="other-model")
     assert judged(tier, direct=shown) == Readmission(is_granted=True, reason="readiness_passed")
+
+
+def test_what_an_engine_owns_is_shown_as_observed():
+    """An upstream-owned tier expects no name: its engine's word is the identity, if it is ready."""
+    tier = direct_tier().model_copy(update={"metadata_source": "upstream", "model": None})
+    passed = Verdict(
+        is_ready=True, reason="upstream_metadata_passed", served=Served("their-model", 4096)
+    )
+    row = project_row(tier, None, direct_snapshot(), Intents(), verdicts(direct=passed)[0])
+    assert (row["expected_model"], row["observed_model"]) == (None, "their-model")
+    assert (row["observed_context_limit"], row["metadata_source"]) == (4096, "upstream")
+    assert judged(tier, direct=passed) == Readmission(is_granted=True, reason="readiness_passed")
+    row = project_row(tier, None, direct_snapshot(), Intents(), verdicts(direct=DOWN)[0])
+    assert (row["observed_model"], row["observed_context_limit"]) == (None, None)
+    assert not judged(tier, direct=DOWN).is_granted

@@ -209,3 +209,41 @@ async def test_under_an_async_client_it_serves_probes():
                 assert (response.status_code, response.content) == (200, b"ok")
             assert (await client.post("/health", content=b"{}")).content == b"ok"
         assert len(server.peers) == 1
+
+
+async def test_an_impatient_server_costs_nobody_a_request():
+    """HTTP-11: requests at just the gap after which the server closes idle connections all pass."""
+    limit_s = 0.3
+
+    async def serve(peer: Peer) -> None:
+        while True:
+            with trio.move_on_after(limit_s) as patience:
+                if await peer.request() is None:
+                    return
+                await peer.say(OK)
+            if patience.cancelled_caught:
+                return
+
+    async with open_server(serve) as server:
+        transport = server.transport()
+        async with trio.open_nursery() as nursery:
+
+            async def ask(gap_s: float) -> None:
+                for _ in range(15):
+                    assert await exchange(transport, server.base_url) == b"ok"
+                    await trio.sleep(gap_s)
+
+            for late_s in (-0.004, -0.001, 0.0, 0.001):
+                nursery.start_soon(ask, limit_s + late_s)
+
+
+async def test_a_patient_server_is_trusted_once_it_was_seen_to_be():
+    """A connection that was seen to last is used again after a pause it has borne."""
+    async with open_server(answering(OK)) as server:
+        transport = server.transport(keepalive_s=1)
+        for pause_s in (0.0, 0.3, 0.3, 0.3, 0.2):
+            await exchange(transport, server.base_url)
+            await trio.sleep(pause_s)
+        made = len(server.peers)
+        await exchange(transport, server.base_url)
+        assert len(server.peers) == made

@@ -8,7 +8,6 @@ import re
 from gateway import CLIENT_KEY, DEFAULTS, UPSTREAM_KEY, Gateway
 
 PURPOSE_AND_AUDIO = False
-KEEPALIVE_S = 0.4  # the default of 4 s on the cases' time scale, where engines close idle connections after 0.5 s instead of 5
 SERVER_TIMES = ("heartbeat_interval_s", "startup_timeout_s", "idle_timeout_s", "total_timeout_s", "admission_timeout_s")
 IDENTITY = f"""
 [router.tiers.replica_identity]
@@ -35,7 +34,7 @@ def tier_toml(tier, s, urls):
     """One chat tier; a replica tier when there is more than one url."""
     replica = len(urls) > 1
     text = "[[router.tiers]]\n" + quoted(id=tier, dialect=s["dialect"], privacy="local", auth_env="UPSTREAM_KEY", model="served-model")
-    text += f"tool_support = true\ncontext_limit = 10000000\nmax_concurrency = {s['limit']}\nupstream_keepalive_s = {KEEPALIVE_S}\n"
+    text += f"tool_support = true\ncontext_limit = 10000000\nmax_concurrency = {s['limit']}\n"
     if replica or s["probe"]:
         text += "model_identity = true\n" + quoted(health_path="/health", engine="vllm")
     if not replica:
