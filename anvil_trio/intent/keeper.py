@@ -9,18 +9,14 @@ __all__ = ["IntentKeeper", "Save"]
 Save = Callable[[Intents], Awaitable[bool]]
 
 
-async def _nowhere(_: Intents) -> bool:
-    return True
-
-
 class IntentKeeper:
-    """The current intents; what it is told is saved first, and true only then.
+    """The current intents; what it is told is saved first, if anywhere, and true only then.
 
     So a process that dies in between wakes up with what its operator ordered, and an order that
     was answered is never forgotten.
     """
 
-    def __init__(self, intents: Intents, save: Save = _nowhere) -> None:
+    def __init__(self, intents: Intents, save: Save | None = None) -> None:
         self.current = intents
         self._save = save
 
@@ -31,7 +27,7 @@ class IntentKeeper:
         caller tells an actor right after it belongs to the same step. Calls must not overlap.
         """
         if intents != self.current:
-            if not await self._save(intents):
+            if self._save is not None and not await self._save(intents):
                 return False
             self.current = intents
         return True

@@ -39,9 +39,11 @@ ORDERS = Suite(
         Mutant(
             "true before it is saved",
             KEEPER,
-            "            if not await self._save(intents):\n                return False\n"
+            "            if self._save is not None and not await self._save(intents):\n"
+            "                return False\n"
             "            self.current = intents\n",
-            "            self.current = intents\n            return await self._save(intents)\n",
+            "            self.current = intents\n"
+            "            return self._save is None or await self._save(intents)\n",
         ),
         Mutant("never true", KEEPER, "            self.current = intents\n", ""),
         Mutant(
