@@ -237,6 +237,11 @@ class Tier(TierSettings):
         return tuple(sorted(MemberId(member.id) for member in self.replicas))
 
     @property
+    def named_members(self) -> tuple[MemberId, ...]:
+        """The members that can be named: all of a replica tier's, none of a direct tier's."""
+        return self.member_ids if self.is_replica else ()
+
+    @property
     def member_ceilings(self) -> Mapping[MemberId, int | None]:
         """Each member's own ceiling; None where it has none."""
         if not self.replicas:

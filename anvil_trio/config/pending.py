@@ -18,7 +18,6 @@ __all__ = [
 ]
 
 PENDING_IN_SERVER = (
-    "admission_state_path",
     "trace_export_url",
     "workload_host",
     "media_principal",

@@ -4,7 +4,7 @@ A request reads the current generation once. Nothing here counts anything: what 
 `House` and outlives a change of configuration (decision 32).
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 
 from anvil_trio.config.model import RouterConfig, Tier
@@ -15,7 +15,10 @@ from anvil_trio.upstream.client import Upstream
 from anvil_trio.views.readiness import VerdictOf
 from anvil_trio.views.signals import SignalOf, unwatched
 
-__all__ = ["Generation", "Route"]
+__all__ = ["Generation", "ProbeAnew", "Route"]
+
+ProbeAnew = Callable[[TierId, MemberId | None], Awaitable[None]]
+"""Forget what is known of a tier, or of one member, and wait for a new verdict on each of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,7 @@ class Generation:
     routes: Mapping[Alias, Route]
     limits: Limits
     verdict_of: VerdictOf
+    probe_anew: ProbeAnew
     public_sha256: str  # of the secret-free, URL-free projection that may be shown
     signal_of: SignalOf = unwatched
 

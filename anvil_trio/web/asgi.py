@@ -18,6 +18,7 @@ from anvil_trio.web.counting import COUNTERS, answer_count
 from anvil_trio.web.health import answer_health
 from anvil_trio.web.observe import VIEWS
 from anvil_trio.web.respond import send_json, send_problem
+from anvil_trio.web.transition import answer_transition
 
 __all__ = ["App", "Application", "CurrentGeneration"]
 
@@ -54,6 +55,8 @@ class App:
         who = self.authenticator.identify(headers)
         if isinstance(who, Problem):
             return await _send(send, path, who)
+        if path == router.TRANSITION and not self.authenticator.is_on:
+            path = ""  # without a token nobody is the operator, and there is nothing
         route = router.find(text_of(scope, "method"), path)
         if route is None:
             return await _no_route(send, path, headers)
@@ -78,6 +81,8 @@ class App:
         counter = COUNTERS.get(route.name)
         if counter is not None:
             return await answer_count(generation, counter, scope, receive, send)
+        if route.pool is router.Pool.MANAGEMENT:
+            return await answer_transition(self.house, generation, scope, receive, send)
         query = scope.get("query_string", b"")
         assert isinstance(query, bytes)
         view = await VIEWS[route.name](self.house, generation, query)

@@ -7,13 +7,26 @@ from types import MappingProxyType
 
 from anvil_trio.web.auth import Scope
 
-__all__ = ["ROUTES", "Pool", "Route", "dialect_of", "find", "methods_of", "normalise_path"]
+__all__ = [
+    "ROUTES",
+    "TRANSITION",
+    "Pool",
+    "Route",
+    "dialect_of",
+    "find",
+    "methods_of",
+    "normalise_path",
+]
+
+TRANSITION = "/v1/admin/transition"
+"""The one path that is there only where there is an operator's token."""
 
 
 class Pool(StrEnum):
     """Which bound a route's requests count against."""
 
     CHAT = "chat"  # the front door's permits
+    MANAGEMENT = "management"  # the operator's orders: few at once, and never a chat place
     NONE = "none"  # read-only: takes no place and waits for nothing but its actor's answer
 
 
@@ -103,6 +116,24 @@ _TABLE = (
         "chat",
         Pool.NONE,
         "Version, uptime, aliases and tier states.",
+    ),
+    Route(
+        "GET",
+        TRANSITION,
+        "transition",
+        Scope.OPERATOR,
+        "chat",
+        Pool.MANAGEMENT,
+        "Intent, counters and readiness of tiers or of one member.",
+    ),
+    Route(
+        "POST",
+        TRANSITION,
+        "transition",
+        Scope.OPERATOR,
+        "chat",
+        Pool.MANAGEMENT,
+        "Quiesce, drain or readmit a tier or one member.",
     ),
 )
 

@@ -30,9 +30,11 @@ from anvil_trio.dialects.openai_chat import CHAT
 from anvil_trio.exchange.call import Call
 from anvil_trio.exchange.deadlines import Limits
 from anvil_trio.exchange.generation import Generation, Route
-from anvil_trio.exchange.house import House
+from anvil_trio.exchange.house import House, Management
 from anvil_trio.exchange.run import run_chat
 from anvil_trio.facts import Readiness, TierSnapshot, Verdict
+from anvil_trio.intent.intents import Intents
+from anvil_trio.intent.keeper import IntentKeeper
 from anvil_trio.names import (
     DIRECT_MEMBER,
     LEGACY_CLIENT,
@@ -196,6 +198,7 @@ async def open_small_house(
     *,
     is_ready: bool = True,
     make_engine: Callable[[], FakeUpstream] = FakeUpstream,
+    intents: IntentKeeper | None = None,
 ) -> AsyncIterator[SmallHouse]:
     """A house at work on virtual time; every member is ready unless told otherwise."""
     config = config or config_of()
@@ -212,6 +215,11 @@ async def open_small_house(
             admission=open_admission(
                 actors, config.server.max_concurrency, owner, config.server.budgets
             ),
+            management=Management(
+                places=open_admission(actors, 4, owner),
+                changes=open_admission(actors, 1, owner),
+                intents=intents or IntentKeeper(Intents()),
+            ),
             tiers={TierId(tier.id): open_tier(actors, tier, owner) for tier in config.tiers},
             log=DecisionLog(ring, None, bus),
             bus=bus,
@@ -223,6 +231,10 @@ async def open_small_house(
             for tier in config.tiers:
                 small.ready(*tier.member_ids, tier=tier.id)
         yield small
+
+
+async def _found_ready(_tier_id: TierId, _member_id: MemberId | None) -> None:
+    await trio.lowlevel.checkpoint()
 
 
 def _generation(
@@ -255,7 +267,10 @@ def _generation(
             heartbeat_s=server.heartbeat_interval_s,
             stall_s=server.client_stall_timeout_s,
         ),
-        verdict_of=lambda _tier, _member: Verdict(is_ready=True, reason="identity_passed"),
+        probe_anew=_found_ready,
+        verdict_of=lambda _tier, _member: Verdict(
+            is_ready=True, reason="identity_passed", observed_model="served-model"
+        ),
         public_sha256=public_sha256(config),
     )
 

@@ -269,3 +269,14 @@ def test_sessions_spread_and_only_a_lost_members_sessions_move():
     for session, home in homes.items():
         if home != "c":
             assert home_of(session, fewer) == home
+
+
+def test_full_members_leave_callers_waiting_whatever_the_strategy():
+    """With every member at its ceiling nobody is chosen, by session or by share."""
+    by_turns = Desk({"a": 1, "b": 1})
+    mine = session_at("a")
+    assert {by_turns.took(session=mine), by_turns.took(session=mine)} == {"a", "b"}
+    assert by_turns.took(session=mine) == "waits"
+    by_share = Desk({"a": 1, "b": 1}, strategy="capacity")
+    assert {by_share.took(), by_share.took()} == {"a", "b"}
+    assert by_share.took() == "waits"

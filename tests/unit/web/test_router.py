@@ -12,7 +12,7 @@ def test_only_liveness_is_open():
 
 
 def test_each_route_says_who_may_use_it():
-    """The whole table: `inference:use` reaches chat and discovery, nothing reaches the status."""
+    """The whole table: `inference:use` reaches chat and discovery, and no more."""
     assert {(route.method, route.path): route.scope for route in ROUTES.values()} == {
         ("GET", "/healthz"): None,
         ("POST", "/v1/chat/completions"): Scope.INFERENCE_USE,
@@ -23,6 +23,8 @@ def test_each_route_says_who_may_use_it():
         ("GET", "/v1/models"): Scope.INFERENCE_USE,
         ("GET", "/v1/models/capacity"): Scope.INFERENCE_USE,
         ("GET", "/v1/router/status"): Scope.OPERATOR,
+        ("GET", "/v1/admin/transition"): Scope.OPERATOR,
+        ("POST", "/v1/admin/transition"): Scope.OPERATOR,
     }
 
 
