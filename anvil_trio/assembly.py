@@ -11,7 +11,7 @@ import structlog
 import trio
 
 from anvil_trio.actors.bus import Bus
-from anvil_trio.actors.supervise import open_actors
+from anvil_trio.actors.supervise import Actors, open_actors
 from anvil_trio.admission.actor import open_admission
 from anvil_trio.bugs import where_raised
 from anvil_trio.config.model import RouterConfig, Tier
@@ -22,11 +22,16 @@ from anvil_trio.decisions.log import DecisionLog
 from anvil_trio.decisions.ring import Ring
 from anvil_trio.exchange.deadlines import Limits
 from anvil_trio.exchange.generation import Generation, Route
-from anvil_trio.exchange.house import House
+from anvil_trio.exchange.house import House, Management
 from anvil_trio.facts import Verdict
-from anvil_trio.names import LEGACY_CLIENT, Alias, MemberId, OwnerId, TierId
+from anvil_trio.intent.file import StateFile
+from anvil_trio.intent.intents import Intents
+from anvil_trio.intent.keeper import IntentKeeper
+from anvil_trio.names import DIRECT_MEMBER, LEGACY_CLIENT, Alias, MemberId, OwnerId, TierId
 from anvil_trio.readiness.prober import Prober
-from anvil_trio.tiers.actor import open_tier
+from anvil_trio.signals.ceilings import CeilingReader
+from anvil_trio.signals.sampler import Sampler
+from anvil_trio.tiers.actor import TierHandle, open_tier
 from anvil_trio.upstream.build import chat_url
 from anvil_trio.upstream.client import Upstream, open_probe_client
 from anvil_trio.upstream.stream import UpstreamTransport
@@ -47,6 +52,7 @@ class MakeTransport(Protocol):
 
 
 _THIS_PROCESS = OwnerId(1)
+_ORDERS_AT_ONCE = 4
 
 _events = structlog.get_logger()
 
@@ -59,13 +65,19 @@ async def open_house(
 ) -> AsyncIterator[House]:
     """The actors, the record and the bus. They end after everything opened inside the block.
 
-    Raises ConfigError if the decision log cannot be written.
+    Raises ConfigError if the decision log cannot be written, or the file of intents not be used.
+    Whatever was quiesced is so before anybody can ask for a lease.
     """
     bus: Bus[Event] = Bus()
     with ExitStack() as files:
         path = config.server.decision_log_path
         journal = None if path is None else files.enter_context(Journal(path))
+        intents = _intents(config)
         async with open_actors(_crashed) as actors:
+            tiers = {
+                TierId(tier.id): open_tier(actors, tier, _THIS_PROCESS) for tier in config.tiers
+            }
+            _restore(intents.current, tiers)
             yield House(
                 admission=open_admission(
                     actors,
@@ -73,14 +85,40 @@ async def open_house(
                     _THIS_PROCESS,
                     config.server.budgets,
                 ),
-                tiers=MappingProxyType({
-                    TierId(tier.id): open_tier(actors, tier, _THIS_PROCESS) for tier in config.tiers
-                }),
+                management=_management(actors, intents),
+                tiers=MappingProxyType(tiers),
                 log=DecisionLog(Ring(), journal, bus),
                 bus=bus,
                 wall_clock=wall_clock,
                 started_at=wall_clock(),
             )
+
+
+def _intents(config: RouterConfig) -> IntentKeeper:
+    """What the file remembers of the tiers there are; of others it says that they are ignored."""
+    path = config.server.admission_state_path
+    if path is None:
+        return IntentKeeper(Intents())
+    file = StateFile(path)
+    lasting = file.found.lasting()
+    known = lasting.known({TierId(tier.id): tier.named_members for tier in config.tiers})
+    ignored = len(lasting.reasons) - len(known.reasons)
+    if ignored:
+        _events.warning("admission_state_ignored", entries=ignored)
+    return IntentKeeper(known, file.save)
+
+
+def _restore(intents: Intents, tiers: Mapping[TierId, TierHandle]) -> None:
+    for tier_id, member_id in intents.reasons:
+        tiers[tier_id].set_quiesced(True, member_id=member_id)
+
+
+def _management(actors: Actors, intents: IntentKeeper) -> Management:
+    return Management(
+        places=open_admission(actors, _ORDERS_AT_ONCE, _THIS_PROCESS, name="management"),
+        changes=open_admission(actors, 1, _THIS_PROCESS, name="changes"),
+        intents=intents,
+    )
 
 
 @asynccontextmanager
@@ -104,9 +142,9 @@ async def open_generation(
     secrets: Secrets,
     make_transport: MakeTransport = MemberTransport,
 ) -> AsyncIterator[Generation]:
-    """Routes, connections and probes of one configuration, closed when the block is left.
+    """Routes, connections, probes and readings of one configuration, until the block is left.
 
-    The house's actors are told readiness from here; they outlive this.
+    The house's actors are told readiness and load from here; they outlive this.
     """
     transports: Transports = {
         (TierId(tier.id), member_id): make_transport(
@@ -116,33 +154,59 @@ async def open_generation(
         for member_id in tier.member_ids
     }
     keys = {TierId(tier.id): secrets.get(tier.auth_env) or None for tier in config.tiers}
-    prober = Prober(
-        config,
-        {
-            (tier_id, member_id): open_probe_client(
-                transport, config.tier(tier_id).endpoint_of(member_id)
-            )
-            for (tier_id, member_id), transport in transports.items()
-        },
-        keys,
-        publish=lambda tier_id, readiness: house.tiers[tier_id].set_readiness(readiness),
-        notify=lambda tier_id, member_id, verdict: _notify(house, tier_id, member_id, verdict),
-    )
+    prober, sampler, ceilings = _readers(house, config, transports, keys)
     try:
         async with trio.open_nursery() as nursery:
-            await nursery.start(prober.run)
+            for reader in (prober, sampler, ceilings):
+                await nursery.start(reader.run)
             yield Generation(
                 config=config,
                 routes=MappingProxyType(_routes(house, config, transports, keys)),
                 limits=_limits(config),
                 verdict_of=prober.verdict,
+                probe_anew=prober.probe_anew,
                 public_sha256=public_sha256(config),
+                signal_of=sampler.signal,
             )
             nursery.cancel_scope.cancel()
     finally:
         with trio.move_on_after(1, shield=True):
             for transport in transports.values():
                 await transport.aclose()
+
+
+def _readers(
+    house: House, config: RouterConfig, transports: Transports, keys: Mapping[TierId, str | None]
+) -> tuple[Prober, Sampler, CeilingReader]:
+    """Those who ask the engines in the background, and tell the tiers what they found."""
+    clients = {
+        (tier_id, member_id): open_probe_client(
+            transport, config.tier(tier_id).endpoint_of(member_id)
+        )
+        for (tier_id, member_id), transport in transports.items()
+    }
+    prober = Prober(
+        config,
+        clients,
+        keys,
+        publish=lambda tier_id, readiness: house.tiers[tier_id].set_readiness(readiness),
+        notify=lambda tier_id, member_id, verdict: _notify(house, tier_id, member_id, verdict),
+    )
+    sampler = Sampler(
+        config,
+        clients,
+        keys,
+        publish=lambda tier_id, pressures: house.tiers[tier_id].set_signals(pressures),
+    )
+    ceilings = CeilingReader(
+        config,
+        clients,
+        keys,
+        publish=lambda tier_id, places: house.tiers[tier_id].reconfigure(
+            {DIRECT_MEMBER: None}, places
+        ),
+    )
+    return prober, sampler, ceilings
 
 
 def _routes(

@@ -26,6 +26,7 @@ class Code(StrEnum):
     INVALID_REQUEST = "invalid_request"
     CONTEXT_LENGTH_EXCEEDED = "context_length_exceeded"
     UNSUPPORTED_MEDIA = "unsupported_media"
+    INVALID_TRANSITION = "invalid_transition"
     AUTHENTICATION = "authentication_error"
     SCOPE_DENIED = "authorization_scope_denied"
     MODEL_NOT_FOUND = "model_not_found"
@@ -39,6 +40,7 @@ class Code(StrEnum):
     SERVER_BUSY = "server_busy"
     SHUTTING_DOWN = "shutting_down"
     TIER_FAILED = "tier_failed"
+    TRANSITION_FAILED = "transition_failed"
     STARTUP_TIMEOUT = "startup_timeout"
     IDLE_TIMEOUT = "idle_timeout"
     REQUEST_TIMEOUT = "request_timeout"
@@ -97,6 +99,7 @@ _TABLE: dict[Code, tuple[int, str, str, int | None]] = {
         "This model does not take this kind of content.",
         None,
     ),
+    Code.INVALID_TRANSITION: (400, "invalid_request_error", "The transition is not valid.", None),
     Code.AUTHENTICATION: (
         401,
         "authentication_error",
@@ -130,6 +133,12 @@ _TABLE: dict[Code, tuple[int, str, str, int | None]] = {
     Code.SERVER_BUSY: (503, "service_unavailable", "The router is at its limit of requests.", 1),
     Code.SHUTTING_DOWN: (503, "service_unavailable", "The router is shutting down.", 1),
     Code.TIER_FAILED: (503, "service_unavailable", "The model is not available now.", 1),
+    Code.TRANSITION_FAILED: (
+        503,
+        "service_unavailable",
+        "The transition failed and changed nothing.",
+        1,
+    ),
     Code.STARTUP_TIMEOUT: (
         504,
         "timeout_error",

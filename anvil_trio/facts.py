@@ -7,7 +7,35 @@ from types import MappingProxyType
 
 from anvil_trio.names import MemberId, TierId
 
-__all__ = ["MemberSnapshot", "Readiness", "TierPhase", "TierSnapshot", "Verdict"]
+__all__ = [
+    "Answer",
+    "Freshness",
+    "MemberScore",
+    "MemberSnapshot",
+    "Pressure",
+    "Readiness",
+    "Schedule",
+    "Served",
+    "Silence",
+    "TierPhase",
+    "TierSnapshot",
+    "Verdict",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One whole HTTP answer; `body` is None where there was more than its reader takes."""
+
+    status: int
+    body: bytes | None = None
+
+
+class Silence(StrEnum):
+    """Why there was no answer."""
+
+    BROKEN = "broken"  # refused, reset or no HTTP
+    TIMED_OUT = "timed_out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +50,80 @@ class Readiness:
 
 
 @dataclass(frozen=True, slots=True)
+class Served:
+    """What an engine that owns its tier's metadata serves."""
+
+    model: str
+    context_limit: int
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What the last probe of one member found. Reasons come from a closed list only.
 
     `observed_model` is the served name if it equals the expected one, else None: an unexpected
-    name is never kept. `checked_at` is trio time; None before the first probe.
+    name is never kept. `served` is what is adopted of an upstream-owned tier's engine.
+    `checked_at` is trio time; None before the first probe.
     """
 
     is_ready: bool
     reason: str
     observed_model: str | None = None
     checked_at: float | None = None
+    served: Served | None = None
+
+
+class Freshness(StrEnum):
+    """Whether what an engine said of its load may still be used."""
+
+    FRESH = "fresh"  # at most 5 s old
+    STALE = "stale"  # older; the newest reading did not fail
+    FAILED = "failed"  # the newest reading failed
+    UNKNOWN = "unknown"  # never read, or read and not usable
+
+
+@dataclass(frozen=True, slots=True)
+class Pressure:
+    """How loaded one member's engine says it is, in parts per million of its ceiling.
+
+    `ppm` is None unless fresh: what is not known is not zero. It may be above a million.
+    """
+
+    freshness: Freshness = Freshness.UNKNOWN
+    ppm: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemberScore:
+    """What one eligible member was ranked by, at the moment before a reservation.
+
+    The load is the fraction `local_numerator / local_denominator`. `rotating_rank` is its place in
+    the members' turn.
+    """
+
+    member_id: MemberId
+    local_numerator: int
+    local_denominator: int
+    freshness: Freshness
+    upstream_pressure_ppm: int
+    rotating_rank: int
+
+    @property
+    def upstream_unknown(self) -> bool:
+        """Whether the pressure was unknown; `upstream_pressure_ppm` is then 0 and means nothing."""
+        return self.freshness is not Freshness.FRESH
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """How a selection went: the scores of all eligible members by name, and who was taken.
+
+    `is_affinity_hit` is None unless a session had a say: then, whether its own member was taken.
+    """
+
+    selected: MemberId | None
+    scores: tuple[MemberScore, ...] = ()
+    is_affinity_hit: bool | None = None
 
 
 class TierPhase(StrEnum):

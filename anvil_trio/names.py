@@ -14,6 +14,7 @@ __all__ = [
     "MemberId",
     "OwnerId",
     "RequestId",
+    "SessionId",
     "TierId",
     "is_correlation_token",
     "is_digest",
@@ -29,6 +30,7 @@ ClientId = NewType("ClientId", str)
 MemberId = NewType("MemberId", str)
 OwnerId = NewType("OwnerId", int)
 RequestId = NewType("RequestId", str)
+SessionId = NewType("SessionId", str)
 TierId = NewType("TierId", str)
 
 DIRECT_MEMBER = MemberId("")

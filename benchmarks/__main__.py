@@ -7,6 +7,7 @@ import sys
 BENCHMARKS = {
     "actor": "what acquire and release cost, in trio checkpoints",
     "replicas": "throughput of one replica and of two, and the ratio",
+    "strategies": "round robin and capacity on unequal engines, on virtual time and on sockets",
     "translation": "what one streamed event costs in each client dialect",
     "soak": "mixed and hostile clients against failing engines; what is left at the end",
 }

@@ -18,14 +18,22 @@ _READY = "listening on "
 
 
 class Child:
-    """`anvil-serving ARGUMENTS` as a child; entered once it listens, ended when the block is left.
+    """`anvil-serving ARGUMENTS`, or another module's program, as a child process.
+
+    Entered once it listens, ended when the block is left.
 
     `url` is what it printed after `listening on`. Its event lines are kept, and shown only if it
     does not come to listen.
     """
 
-    def __init__(self, arguments: Sequence[str], env: Mapping[str, str] | None = None) -> None:
-        self._command = [sys.executable, "-m", "anvil_trio", *arguments]
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        env: Mapping[str, str] | None = None,
+        *,
+        module: str = "anvil_trio",
+    ) -> None:
+        self._command = [sys.executable, "-m", module, *arguments]
         self._env = {**os.environ, **(env or {})}
         self.url = ""
 

@@ -58,10 +58,16 @@ _NO_BUDGETS: Mapping[ClientId, int] = MappingProxyType({})
 class AdmissionActor(Actor[AdmissionMessage, AdmissionReply]):
     """The one task that owns the front door's state."""
 
-    def __init__(self, max_concurrency: int, budgets: Mapping[ClientId, int] = _NO_BUDGETS) -> None:
+    def __init__(
+        self,
+        max_concurrency: int,
+        budgets: Mapping[ClientId, int] = _NO_BUDGETS,
+        *,
+        name: str = "admission",
+    ) -> None:
         mailbox: Mailbox[AdmissionMessage] = Mailbox()
         state = AdmissionState(max_concurrency, budgets)
-        super().__init__("admission", mailbox, state, lambda: FencedAdmission(state.snapshot()))
+        super().__init__(name, mailbox, state, lambda: FencedAdmission(state.snapshot()))
 
     def handle(self, owner: OwnerId) -> AdmissionHandle:
         """A handle for an owner that has none yet."""
@@ -73,11 +79,14 @@ def open_admission(
     max_concurrency: int,
     owner: OwnerId,
     budgets: Mapping[ClientId, int] = _NO_BUDGETS,
+    *,
+    name: str = "admission",
 ) -> AdmissionHandle:
-    """Start the front door's actor and give its owner's handle. It may be used at once.
+    """Start the actor of a door and give its owner's handle. It may be used at once.
 
     A client of `budgets` has at most so many permits; any other has what `max_concurrency` leaves.
+    `name` tells the front door from others where a crash is told.
     """
-    actor = AdmissionActor(max_concurrency, budgets)
+    actor = AdmissionActor(max_concurrency, budgets, name=name)
     actors.start(actor)
     return actor.handle(owner)

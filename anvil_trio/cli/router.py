@@ -11,6 +11,7 @@ import click
 from anvil_trio.cli.events import set_up_events
 from anvil_trio.cli.exits import Exit
 from anvil_trio.cli.running import run, tell_problems
+from anvil_trio.cli.transition import TRANSITIONS
 from anvil_trio.config.load import config_path, load_config, with_policy
 from anvil_trio.config.model import RouterConfig
 from anvil_trio.config.problems import ConfigError
@@ -22,6 +23,10 @@ __all__ = ["router"]
 @click.group(no_args_is_help=False)
 def router() -> None:
     """The router: one endpoint in front of your model servers."""
+
+
+for _command in TRANSITIONS:
+    router.add_command(_command)
 
 
 @router.command("run")

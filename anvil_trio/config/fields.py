@@ -7,7 +7,7 @@ infinity are refused by all kinds of number.
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, JsonValue, ValidatorFunctionWrapHandler, WrapValidator
 
@@ -18,6 +18,7 @@ from anvil_trio.config.kinds import kind, must, refused, whole
 
 __all__ = [
     "AudioUrl",
+    "AutoCeiling",
     "Ceiling",
     "ClientLimits",
     "Count",
@@ -51,6 +52,7 @@ __all__ = [
 
 _MAX_EXACT = 2**53 - 1  # beyond it, readers of our JSON may round
 _MAX_SECONDS = 86_400
+_CEILING_WORDS = "must be a whole number of at least 1, or auto where there are no replicas"
 _MAX_KEEPALIVE_S = 60
 _MAX_CLIENTS = 33  # the 32 of an authorization policy, and `_legacy`
 _MAX_CLIENT_LIMIT = 1024
@@ -97,6 +99,10 @@ def _is_health_path(text: str) -> bool:
 
 def _is_ceiling(number: int) -> bool:
     return 1 <= number <= _MAX_EXACT
+
+
+def _is_auto_or_ceiling(said: int | str) -> bool:
+    return isinstance(said, str) or _is_ceiling(said)
 
 
 def _is_deadline(seconds: float) -> bool:
@@ -219,10 +225,8 @@ Origins = Annotated[tuple[str, ...], kind("must be an array of URLs", _origins_f
 Count = Annotated[int, whole(0, _MAX_EXACT)]
 Positive = Annotated[int, whole(1, _MAX_EXACT)]
 Ceiling = Annotated[int, whole(1, 100_000)]
-TierCeiling = Annotated[
-    int,
-    must("must be a whole number of at least 1, or auto where there are no replicas", _is_ceiling),
-]
+TierCeiling = Annotated[int, must(_CEILING_WORDS, _is_ceiling)]
+AutoCeiling = Annotated[int | Literal["auto"], must(_CEILING_WORDS, _is_auto_or_ceiling)]
 Number = Annotated[float, must("must be a finite number of at least 0", _is_measure)]
 Seconds = Annotated[
     float, must(f"must be a number of seconds above 0 and at most {_MAX_SECONDS}", _is_deadline)

@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
 from anvil_trio.config.fields import (
+    AutoCeiling,
     Ceiling,
     ClientLimits,
     Count,
@@ -33,11 +34,11 @@ from anvil_trio.config.fields import (
     QualificationRef,
     Seconds,
     Text,
-    TierCeiling,
     TraceUrl,
     VersionLabel,
 )
 from anvil_trio.config.kinds import Choice, whole
+from anvil_trio.facts import Served
 from anvil_trio.names import DIRECT_MEMBER, Alias, ClientId, MemberId, TierId, normalise_alias
 
 __all__ = [
@@ -178,7 +179,7 @@ class TierSettings(Frozen):
     health_path: HealthPath | None = None
     model_identity: Flag = False
     timeout: Period | None = None
-    max_concurrency: TierCeiling | None = None
+    max_concurrency: AutoCeiling | None = None
     max_output_tokens: Positive | None = None
     extra_body: JsonTable = Field(default_factory=_no_json, repr=False)
     extra_body_defaults: JsonTable = Field(default_factory=_no_json, repr=False)
@@ -206,11 +207,39 @@ class Tier(TierSettings):
         return bool(self.replicas)
 
     @property
+    def is_capacity(self) -> bool:
+        """Whether the tier's members are ranked by how full they are."""
+        return self.is_replica and self.replica_strategy == "capacity"
+
+    @property
+    def is_upstream_owned(self) -> bool:
+        """Whether the engine says which model the tier serves, and with which context."""
+        return self.metadata_source == "upstream"
+
+    @property
+    def has_auto_ceiling(self) -> bool:
+        """Whether the engine says how many requests the tier takes at a time."""
+        return self.max_concurrency == "auto"
+
+    def adopting(self, served: Served | None) -> "Tier":
+        """The tier as its engine serves it; as configured if that owns nothing or says nothing."""
+        if served is None or not self.is_upstream_owned:
+            return self
+        return self.model_copy(
+            update={"model": served.model, "context_limit": served.context_limit}
+        )
+
+    @property
     def member_ids(self) -> tuple[MemberId, ...]:
         """All members in lexical order; one unnamed member for a direct tier."""
         if not self.replicas:
             return (DIRECT_MEMBER,)
         return tuple(sorted(MemberId(member.id) for member in self.replicas))
+
+    @property
+    def named_members(self) -> tuple[MemberId, ...]:
+        """The members that can be named: all of a replica tier's, none of a direct tier's."""
+        return self.member_ids if self.is_replica else ()
 
     @property
     def member_ceilings(self) -> Mapping[MemberId, int | None]:
@@ -221,8 +250,11 @@ class Tier(TierSettings):
 
     @property
     def ceiling(self) -> int | None:
-        """The tier's own ceiling, else the members' sum if all have one, else None."""
-        if self.max_concurrency is not None:
+        """The tier's own ceiling, else the members' sum if all have one, else None.
+
+        None for an auto ceiling, which only the engine knows.
+        """
+        if isinstance(self.max_concurrency, int):
             return self.max_concurrency
         ceilings = [member.max_concurrency for member in self.replicas]
         known = [ceiling for ceiling in ceilings if ceiling is not None]

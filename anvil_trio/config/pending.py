@@ -18,7 +18,6 @@ __all__ = [
 ]
 
 PENDING_IN_SERVER = (
-    "admission_state_path",
     "trace_export_url",
     "workload_host",
     "media_principal",
@@ -33,12 +32,7 @@ PENDING_IN_ROUTER = (
     "audio_max_text_chars",
     "audio_max_concurrency",
 )
-PENDING_IN_TIER = (
-    "metadata_source",
-    "context_admission",
-    "replica_strategy",
-    "replica_affinity",
-)
+PENDING_IN_TIER = ("context_admission",)
 
 
 def find_pending(table: Table, keys: Iterable[str]) -> Iterator[ConfigProblem]:

@@ -10,7 +10,7 @@ __all__ = ["find_conflicts"]
 
 # The model has defaults for three of these, for whoever builds a tier in code.
 _REQUIRED_IN_FILE = ("dialect", "privacy", "tool_support")
-_ONLY_WITH_REPLICAS = ("replica_identity", "replica_strategy")
+_ONLY_WITH_REPLICAS = ("replica_identity", "replica_strategy", "replica_affinity")
 _OWNED_BY_UPSTREAM = ("model", "context_limit", "engine", "quantization", "model_identity")
 _NEEDED_FOR_IDENTITY = ("model", "health_path")
 

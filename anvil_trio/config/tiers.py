@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from anvil_trio.config.fields import Flag
+from anvil_trio.config.fields import Flag, TierCeiling
 from anvil_trio.config.kinds import Choice
 from anvil_trio.config.model import Compat, Tier, TierSettings
 from anvil_trio.config.params import (
@@ -13,7 +13,7 @@ from anvil_trio.config.params import (
     make_media_policy,
     read_params,
 )
-from anvil_trio.config.pending import PENDING_IN_TIER, find_pending, not_available_yet
+from anvil_trio.config.pending import PENDING_IN_TIER, find_pending
 from anvil_trio.config.problems import ConfigProblem
 from anvil_trio.config.replicas import (
     Replicas,
@@ -32,6 +32,7 @@ _AUTO = "auto"
 
 
 class _TierTable(TierSettings):
+    max_concurrency: TierCeiling | None = None  # `auto` is read beside the table
     strip_reasoning_history: Flag | None = None
 
 
@@ -81,8 +82,6 @@ def find_tier_problems(tier: TierTables) -> Iterator[ConfigProblem]:
     yield from find_conflicts(tier.table, tier.params)
     yield from find_params_problems(tier.params)
     yield from find_pending(tier.table, PENDING_IN_TIER)
-    if tier.is_auto:
-        yield not_available_yet(tier.table.at("max_concurrency"))
     if tier.compat is not None:
         yield from tier.compat.problems
     if tier.replicas is not None:
@@ -92,6 +91,8 @@ def find_tier_problems(tier: TierTables) -> Iterator[ConfigProblem]:
 def make_tier(tier: TierTables) -> Tier:
     """The tier that tables without problems describe."""
     values = tier.table.only(TierSettings.model_fields)
+    if tier.is_auto:
+        values["max_concurrency"] = _AUTO
     if tier.replicas is not None:
         values["replicas"] = make_members(tier.replicas)
         values["replica_identity"] = make_identity(tier.replicas)

@@ -10,6 +10,7 @@ __all__ = [
     "member_fault",
     "normalise_trace_url",
     "origin_fault",
+    "router_fault",
     "trace_fault",
 ]
 
@@ -20,6 +21,7 @@ _AUDIO_HOST = (
 )
 _TRACE_HOST = "must be a URL whose host is a loopback or private IP address"
 _NO_BACKSLASH = "must be a URL without a backslash"
+_ROUTER = "must be a URL whose host is a loopback or private IP address, without a path"
 _ORIGIN = "must be an http or https origin: scheme, host and port, and nothing after them"
 
 _PRIVATE = tuple(
@@ -90,6 +92,14 @@ def origin_fault(text: str) -> str | None:
     if isinstance(found, EndpointFault):
         return found.value
     return _ORIGIN if found.path or text.endswith("/") else None
+
+
+def router_fault(text: str) -> str | None:
+    """A router that a command may be sent to: a literal address near by, and no path."""
+    found = parse_endpoint(text)
+    if isinstance(found, EndpointFault):
+        return found.value
+    return None if not found.path and _is_in(found.host, _TRACE_NETWORKS) else _ROUTER
 
 
 def _is_in(host: str, networks: _Networks) -> bool:

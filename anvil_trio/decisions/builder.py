@@ -10,6 +10,11 @@ from anvil_trio.decisions.record import (
     Attempt,
     DecisionRecord,
 )
+from anvil_trio.decisions.scheduler import (
+    NO_ELIGIBLE_MEMBER,
+    SchedulerEvidence,
+    evidence_of,
+)
 from anvil_trio.decisions.words import (
     AttemptOutcome,
     AttemptReason,
@@ -20,6 +25,7 @@ from anvil_trio.decisions.words import (
     WorkloadOutcome,
 )
 from anvil_trio.dialects.ir import FinishReason, OutputLimit, Usage
+from anvil_trio.facts import Schedule
 from anvil_trio.names import (
     Alias,
     ClientId,
@@ -83,6 +89,7 @@ class RecordBuilder:
     _route: str = field(default=UNPARSED_ROUTE, init=False)
     _tier: Tier | None = field(default=None, init=False)
     _member_id: MemberId | None = field(default=None, init=False)
+    _schedule: Schedule | None = field(default=None, init=False)
     _is_finished: bool = field(default=False, init=False)
 
     def routed(self, alias: Alias, tier: Tier) -> None:
@@ -94,20 +101,20 @@ class RecordBuilder:
         """The caller's model is not configured; its text is not kept."""
         self._route = UNKNOWN_MODEL_ROUTE
 
-    def selected(self, member_id: MemberId, now: float) -> None:
+    def selected(self, member_id: MemberId, now: float, schedule: Schedule | None = None) -> None:
         """The tier has reserved this member: from here on there is exactly one attempt (R009)."""
         self._member_id = member_id
+        self._schedule = schedule
         self.answered_at = now
 
     def finish(self, ending: Ending, *, now: float, unix_ts: float) -> DecisionRecord:
         """The one record of this request. A second call is a bug."""
         assert not self._is_finished, "one record per request"
         self._is_finished = True
-        prompt, prompt_source = _tokens(self.usage.prompt_tokens, self.prompt_tokens_estimate)
-        completion, completion_source = _tokens(
-            self.usage.completion_tokens, self.completion_tokens_estimate
-        )
-        attempt = self._attempt(ending, prompt, completion)
+        usage = self.usage
+        prompt, prompt_source = _tokens(usage.prompt_tokens, self.prompt_tokens_estimate)
+        answer, answer_source = _tokens(usage.completion_tokens, self.completion_tokens_estimate)
+        attempt = self._attempt(ending, prompt, answer)
         member_id, selection = self._pair(ending)
         return DecisionRecord(
             kind=self.kind,
@@ -123,6 +130,8 @@ class RecordBuilder:
             served_tier=attempt.tier_id if attempt is not None and attempt.succeeded else None,
             replica_member_id=member_id,
             replica_selection=selection,
+            replica_scheduler=self._evidence(),
+            affinity_hit=None if self._schedule is None else self._schedule.is_affinity_hit,
             request_id=_safe_token(self.caller.request_id),
             session_id=_safe_token(self.caller.session_id),
             workbench_run_id=_safe_token(self.caller.workbench_run_id),
@@ -138,10 +147,10 @@ class RecordBuilder:
             finish_reason=self.finish_reason,
             finish_reason_missing=self.is_finish_reason_missing,
             total_prompt_tokens=prompt,
-            total_completion_tokens=completion,
+            total_completion_tokens=answer,
             prompt_tokens_source=prompt_source,
-            completion_tokens_source=completion_source,
-            cache_read_input_tokens=self.usage.cached_tokens,
+            completion_tokens_source=answer_source,
+            cache_read_input_tokens=usage.cached_tokens,
             output_limit_requested=self.output_limit.requested,
             output_limit_applied=self.output_limit.applied,
             output_limit_clamped=self.output_limit.is_clamped,
@@ -195,6 +204,12 @@ class RecordBuilder:
         if ending.workload_outcome is WorkloadOutcome.REJECTED:
             return None, Selection.REQUEST_REJECTED
         return None, None
+
+    def _evidence(self) -> SchedulerEvidence | None:
+        """What a capacity tier ranked by; nothing for a tier that was not asked."""
+        if self._tier is None or not self._tier.is_capacity or self.asked_at is None:
+            return None
+        return NO_ELIGIBLE_MEMBER if self._member_id is None else evidence_of(self._schedule)
 
     def _first_content_ms(self) -> int | None:
         """From the request's start, as its caller felt it."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec.structs import force_setattr
 
+from anvil_trio.decisions.scheduler import SchedulerEvidence, checked_evidence
 from anvil_trio.decisions.words import (
     AttemptOutcome,
     AttemptReason,
@@ -51,7 +52,8 @@ class DecisionRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     Times are whole milliseconds, `unix_ts` and `workload_*_at` seconds since 1970. None is "not
     known" or "did not happen", never 0. `replica_member_id` and `replica_selection` hold a valid
-    pair or two Nones, whatever the maker said: see `checked_pair`.
+    pair or two Nones, whatever the maker said: see `checked_pair`. `replica_scheduler` is None
+    unless it fits them, and `affinity_hit` is None without a member.
     """
 
     kind: RequestKind
@@ -67,6 +69,8 @@ class DecisionRecord(msgspec.Struct, frozen=True, kw_only=True):
     served_tier: str | None = None
     replica_member_id: str | None = None
     replica_selection: Selection | None = None
+    replica_scheduler: SchedulerEvidence | None = None
+    affinity_hit: bool | None = None
     request_id: str | None = None
     session_id: str | None = None
     workbench_run_id: str | None = None
@@ -98,6 +102,11 @@ class DecisionRecord(msgspec.Struct, frozen=True, kw_only=True):
         )
         force_setattr(self, "replica_member_id", member_id)
         force_setattr(self, "replica_selection", selection)
+        is_asked = selection in {Selection.IDENTITY_PASSED, Selection.NOT_ADMITTED}
+        evidence = checked_evidence(self.replica_scheduler, member_id) if is_asked else None
+        force_setattr(self, "replica_scheduler", evidence)
+        if member_id is None:
+            force_setattr(self, "affinity_hit", None)
 
 
 def checked_pair(
@@ -166,10 +175,12 @@ def _shown_when_known(record: DecisionRecord) -> Mapping[str, object]:
     """What a line holds only where there is something to say."""
     return {
         "admission_wait_ms": record.admission_wait_ms,
+        "affinity_hit": record.affinity_hit,
         "cache_read_input_tokens": record.cache_read_input_tokens,
         "client_id": record.client_id,
         "config_sha256": record.config_sha256,
         "replica_member_id": record.replica_member_id,
+        "replica_scheduler": record.replica_scheduler,
         "replica_selection": record.replica_selection,
         "router_version": record.router_version,
         "session_id": record.session_id,

@@ -107,6 +107,7 @@ class Chunk(msgspec.Struct, gc=False):
         return self.kind == "error" or is_given(self.error)
 
 
+_MODEL = b'"model"'
 _DELTA = b'"delta":{'
 CHUNK = msgspec.json.Decoder(Chunk)
 
@@ -131,12 +132,12 @@ def with_model(data: bytes, sent: msgspec.Raw, model: bytes) -> bytes:
     """`data` with `model` (JSON) for the engine's own name, which was decoded as `sent`.
 
     Quotes within JSON strings are escaped, so the bytes `"model":"..."` can only be a member. Where
-    they do not occur exactly once (blanks, a member of a member) the object is written anew.
+    they are not the only `"model"` (blanks, a member of a member) the object is written anew.
     """
     if sent is ABSENT:
         return data
     before, *after = data.split(b'"model":' + sent)
-    if len(after) == 1:
+    if len(after) == 1 and data.count(_MODEL) == 1:
         return before + b'"model":' + model + after[0]
     return bytes(with_members(data, {"model": msgspec.Raw(model)}))
 
@@ -156,7 +157,7 @@ def with_reasoning(data: bytes, reasoning: object) -> bytes | None:
     What `edit_choices` does, at a third of the cost: every thought of some engines needs it.
     """
     before, *after = data.split(_DELTA)
-    if len(after) != 1 or b'"reasoning_content"' in data:
+    if len(after) != 1 or data.count(b'"delta"') != 1 or b'"reasoning_content"' in data:
         return None
     return b'%b%b"reasoning_content":%b,%b' % (before, _DELTA, encode(reasoning), after[0])
 

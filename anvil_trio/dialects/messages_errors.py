@@ -15,6 +15,8 @@ _TYPES: Mapping[Code, str] = MappingProxyType({
     Code.UNSUPPORTED_MEDIA: "invalid_request_error",
     Code.AUTHENTICATION: "authentication_error",
     Code.SCOPE_DENIED: "permission_error",
+    Code.INVALID_TRANSITION: "invalid_request_error",
+    Code.TRANSITION_FAILED: "api_error",
     Code.MODEL_NOT_FOUND: "not_found_error",
     Code.NOT_FOUND: "not_found_error",
     Code.METHOD_NOT_ALLOWED: "invalid_request_error",

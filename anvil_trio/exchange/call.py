@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from anvil_trio.config.model import Tier
 from anvil_trio.decisions.builder import CallerIds
 from anvil_trio.dialects.ir import ClientDialect, OutputLimit
 from anvil_trio.exchange.caller import Header
-from anvil_trio.names import ClientId, RequestId
+from anvil_trio.names import ClientId, RequestId, SessionId
 
 __all__ = ["Call"]
 
@@ -26,6 +27,13 @@ class Call:
     gateway_request_id: RequestId
     ids: CallerIds
     said_headers: tuple[Header, ...] = ()
+
+    def session_for(self, tier: Tier) -> SessionId | None:
+        """The caller's session, where the tier lets one choose among equal members."""
+        session_id = self.ids.session_id
+        if session_id is None or tier.replica_affinity == "none":
+            return None
+        return SessionId(session_id)
 
     def id_headers(self) -> list[Header]:
         """The two ids that every inference reply carries, whatever its status.

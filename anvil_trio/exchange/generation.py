@@ -4,17 +4,21 @@ A request reads the current generation once. Nothing here counts anything: what 
 `House` and outlives a change of configuration (decision 32).
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 
 from anvil_trio.config.model import RouterConfig, Tier
 from anvil_trio.exchange.deadlines import Limits
-from anvil_trio.names import Alias, MemberId, normalise_alias
+from anvil_trio.names import DIRECT_MEMBER, Alias, MemberId, TierId, normalise_alias
 from anvil_trio.tiers.actor import TierHandle
 from anvil_trio.upstream.client import Upstream
 from anvil_trio.views.readiness import VerdictOf
+from anvil_trio.views.signals import SignalOf, unwatched
 
-__all__ = ["Generation", "Route"]
+__all__ = ["Generation", "ProbeAnew", "Route"]
+
+ProbeAnew = Callable[[TierId, MemberId | None], Awaitable[None]]
+"""Forget what is known of a tier, or of one member, and wait for a new verdict on each of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +39,18 @@ class Generation:
     routes: Mapping[Alias, Route]
     limits: Limits
     verdict_of: VerdictOf
+    probe_anew: ProbeAnew
     public_sha256: str  # of the secret-free, URL-free projection that may be shown
+    signal_of: SignalOf = unwatched
 
     def resolve(self, model: str) -> Route | None:
-        """R001: the one route of a caller's model name, or None."""
-        return self.routes.get(normalise_alias(model))
+        """R001: the one route of a caller's model name, or None.
+
+        The tier of an upstream-owned route is as its engine serves it now; without a model while
+        that is not known.
+        """
+        route = self.routes.get(normalise_alias(model))
+        if route is None or not route.tier.is_upstream_owned:
+            return route
+        verdict = self.verdict_of(TierId(route.tier.id), DIRECT_MEMBER)
+        return replace(route, tier=route.tier.adopting(verdict.served))

@@ -9,10 +9,11 @@ from anvil_trio.admission.actor import AdmissionHandle
 from anvil_trio.decisions.events import Event
 from anvil_trio.decisions.log import DecisionLog
 from anvil_trio.exchange.watch import Watch
+from anvil_trio.intent.keeper import IntentKeeper
 from anvil_trio.names import TierId
 from anvil_trio.tiers.actor import TierHandle
 
-__all__ = ["Exchanges", "House"]
+__all__ = ["Exchanges", "House", "Management"]
 
 
 class Exchanges:
@@ -39,6 +40,19 @@ class Exchanges:
             watch.shut_down()
 
 
+@dataclass(frozen=True, slots=True)
+class Management:
+    """What an operator's orders go through: never the places of requests, so never a full house.
+
+    `places` bounds the orders that are carried out at once, `changes` those that change anything:
+    to one, so that what is saved, and told to the actors, has one order.
+    """
+
+    places: AdmissionHandle
+    changes: AdmissionHandle
+    intents: IntentKeeper
+
+
 @dataclass(slots=True)
 class House:
     """The actors, the record and the running exchanges of one process.
@@ -47,6 +61,7 @@ class House:
     """
 
     admission: AdmissionHandle
+    management: Management
     tiers: Mapping[TierId, TierHandle]
     log: DecisionLog
     bus: Bus[Event]

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from anvil_trio.actors.messages import RefusalReason, Refused
 from anvil_trio.decisions.builder import RecordBuilder
 from anvil_trio.dialects.ir import ChatRequest, ClientDialect, RenderedRequest
 from anvil_trio.errors import Code, Problem, problem
@@ -22,8 +23,12 @@ class Prepared:
 
 def prepare(
     body: bytes, dialect: ClientDialect, generation: Generation, record: RecordBuilder
-) -> Prepared | Problem:
-    """The request and its one tier, or why it cannot be served; the record learns on the way."""
+) -> Prepared | Problem | Refused:
+    """The request and its one tier, or why it cannot be served; the record learns on the way.
+
+    Refused while the engine that owns the tier's metadata has not said what it serves: a request
+    that names no model, or was checked by no context, is never sent.
+    """
     record.request_bytes = len(body)
     request = dialect.parse_request(body)
     if isinstance(request, Problem):
@@ -33,6 +38,8 @@ def prepare(
         record.unknown_model()
         return problem(Code.MODEL_NOT_FOUND, param="model")
     record.routed(route.alias, route.tier)
+    if route.tier.is_upstream_owned and route.tier.model is None:
+        return Refused(RefusalReason.NOT_READY)
     record.prompt_tokens_estimate = request.prompt_tokens
     refusal = check(request, route.tier, generation.config.router.exhaustion_status)
     if refusal is not None:

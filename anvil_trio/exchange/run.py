@@ -125,6 +125,8 @@ class _Exchange:
             prepared = prepare(body, self._call.dialect, self._generation, self._record)
             if isinstance(prepared, Problem):
                 return rejected(prepared)
+            if isinstance(prepared, Refused):
+                return not_admitted(prepared, self._generation.config.router.exhaustion_status)
             self._headers = self._call.reply_headers(
                 prepared.rendered.output_limit, is_stream=prepared.request.stream
             )
@@ -134,9 +136,10 @@ class _Exchange:
         """One lease on one member, within the admission deadline; a grant beats its expiry."""
         got: Lease | Refused | None = None
         self._record.asked_at = trio.current_time()
+        session_id = self._call.session_for(prepared.route.tier)
         try:
             with trio.move_on_after(self._watch.limits.admission_s):
-                got = await prepared.route.handle.acquire(self._call.client_id)
+                got = await prepared.route.handle.acquire(self._call.client_id, session_id)
         finally:
             self._record.answered_at = trio.current_time()
         if got is None:
@@ -144,7 +147,7 @@ class _Exchange:
         if isinstance(got, Refused):
             return not_admitted(got, self._generation.config.router.exhaustion_status)
         with got as lease:
-            self._record.selected(lease.member_id, trio.current_time())
+            self._record.selected(lease.member_id, trio.current_time(), lease.schedule)
             return await self._attempt(prepared, lease.member_id)
 
     async def _attempt(self, prepared: Prepared, member_id: MemberId) -> Closing:

@@ -4,24 +4,26 @@ No redirect is followed, no proxy used and no environment read: the client given
 `upstream.client.open_probe_client`, which leaves all of that out and knows the member's address.
 """
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from dataclasses import dataclass, field
 
 import httpx
-import trio
 
-from anvil_trio.readiness.verdict import Answer, Finding, Silence, judge_health, judge_identity
+from anvil_trio.facts import Answer, Silence
+from anvil_trio.net.small_get import get_small
+from anvil_trio.readiness.served import judge_served, read_named, read_props
+from anvil_trio.readiness.verdict import Finding, judge_health, judge_identity
 
 __all__ = ["Plan", "probe"]
 
 _MODELS_PATH = "/v1/models"
+_PROPS_PATH = "/props"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What one member is asked. `model` is None where its identity is not asked.
 
+    `adopts` asks an engine that owns its tier's metadata what it serves, and takes that over.
     `timeout_s` bounds each of the two calls as a whole; `max_bytes` each body.
     """
 
@@ -30,48 +32,37 @@ class Plan:
     key: str | None = field(repr=False)
     timeout_s: float
     max_bytes: int
+    adopts: bool = False
+    max_output_tokens: int | None = None
 
 
 async def probe(client: httpx.AsyncClient, plan: Plan) -> Finding:
-    """Ask one member; every fault is a finding. Takes at most twice the plan's timeout."""
+    """Ask one member; every fault is a finding. Each of at most three calls is bounded."""
     found = judge_health(await _ask(client, plan.health_path, plan))
-    if plan.model is None or not found.verdict.is_ready:
+    if not found.verdict.is_ready:
+        return found
+    if plan.adopts:
+        return await _adopt(client, plan)
+    if plan.model is None:
         return found
     return judge_identity(await _ask(client, _MODELS_PATH, plan), plan.model)
 
 
+async def _adopt(client: httpx.AsyncClient, plan: Plan) -> Finding:
+    """What the engine serves; llama.cpp tells its context on a page of its own."""
+    named = read_named(await _ask(client, _MODELS_PATH, plan))
+    if isinstance(named, Finding):
+        return named
+    context = named.context_limit
+    if context is None:
+        stated = read_props(await _ask(client, _PROPS_PATH, plan), named.model)
+        if isinstance(stated, Finding):
+            return stated
+        context = stated
+    return judge_served(named.model, context, plan.max_output_tokens)
+
+
 async def _ask(client: httpx.AsyncClient, path: str, plan: Plan) -> Answer | Silence:
-    headers = [(b"authorization", b"Bearer " + plan.key.encode())] if plan.key else []
-    with trio.move_on_after(plan.timeout_s):
-        try:
-            response = await client.send(
-                client.build_request("GET", path, headers=headers), stream=True
-            )
-            return await _read(response, plan.max_bytes)
-        except httpx.TimeoutException:
-            return Silence.TIMED_OUT
-        except httpx.HTTPError:
-            return Silence.BROKEN
-    return Silence.TIMED_OUT
-
-
-async def _read(response: httpx.Response, max_bytes: int) -> Answer:
-    """The answer with at most `max_bytes` of body; what is longer is left unread."""
-    try:
-        return Answer(response.status_code, await _bounded(response.stream, max_bytes))
-    finally:
-        with trio.CancelScope(shield=True):  # closing an upstream stream never waits
-            await response.aclose()
-
-
-async def _bounded(stream: object, max_bytes: int) -> bytes | None:
-    assert isinstance(stream, httpx.AsyncByteStream)
-    parts = aiter(stream)
-    assert isinstance(parts, AsyncGenerator), "httpx wraps a body in a generator"
-    body = bytearray()
-    async with aclosing(parts):
-        async for part in parts:
-            body += part
-            if len(body) > max_bytes:
-                return None
-    return bytes(body)
+    return await get_small(
+        client, path, key=plan.key, timeout_s=plan.timeout_s, max_bytes=plan.max_bytes
+    )

@@ -5,6 +5,7 @@ member comes back by answering well, without traffic. A request pays for no prob
 only while nothing is known of its tier yet.
 """
 
+import math
 from collections.abc import Callable, Mapping
 
 import httpx
@@ -36,6 +37,8 @@ def _plans(config: RouterConfig, keys: Mapping[TierId, str | None]) -> dict[Key,
             key=keys.get(TierId(tier.id)),
             timeout_s=settings.availability_probe_timeout,
             max_bytes=settings.availability_probe_max_bytes,
+            adopts=tier.is_upstream_owned,
+            max_output_tokens=tier.max_output_tokens,
         )
         for tier in config.tiers
         if tier.health_path is not None
@@ -81,6 +84,7 @@ class Prober:
         self._told: dict[Key, tuple[bool, str]] = {}
         self._loops: dict[Key, trio.CancelScope] = {}
         self._nursery: trio.Nursery | None = None
+        self._settled = trio.lowlevel.ParkingLot()
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Probe until cancelled; leaves no connection behind."""
@@ -117,6 +121,17 @@ class Prober:
         if keys:
             self._announce(tier_id)
 
+    async def probe_anew(self, tier_id: TierId, member_id: MemberId | None = None) -> None:
+        """Forget as `invalidate` does, then wait until each that was forgotten has a new verdict.
+
+        A first timeout is no verdict, so a member that hangs is waited for through several probes;
+        the caller's scope is the bound. Returns at once for a tier that is not probed.
+        """
+        self.invalidate(tier_id, member_id)
+        asked = [key for key in self._plans if key[0] == tier_id and member_id in {None, key[1]}]
+        while any(self._cache.verdict(key, math.inf).checked_at is None for key in asked):
+            await self._settled.park()
+
     def _start(self, key: Key) -> None:
         """Give a member a new loop in the place of the one it had."""
         if self._nursery is None:
@@ -134,6 +149,7 @@ class Prober:
                 if not self._cache.settle(key, generation, found, trio.current_time()):
                     return  # begun before an invalidation; that one started another loop
                 self._announce(key[0])
+                self._settled.unpark_all()
                 await trio.sleep_until(began + self._pause_s(key))
 
     def _pause_s(self, key: Key) -> float:

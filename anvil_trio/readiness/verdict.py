@@ -6,23 +6,22 @@ No name that an engine gave is kept unless it is the expected one (R012).
 """
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from http import HTTPStatus
 
 import msgspec
 
-from anvil_trio.facts import Verdict
+from anvil_trio.facts import Answer, Silence, Verdict
 
 __all__ = [
     "NOT_CONFIGURED",
     "PENDING",
-    "Answer",
     "Finding",
-    "Silence",
     "Standing",
     "judge_health",
     "judge_identity",
+    "refuse_answer",
     "settle",
+    "unready",
     "with_age",
 ]
 
@@ -31,21 +30,6 @@ PENDING = Verdict(is_ready=False, reason="probe_pending")
 
 NOT_CONFIGURED = Verdict(is_ready=True, reason="availability_not_configured")
 """A direct tier without a health path: nobody asks, so it always counts as ready."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One whole HTTP answer; `body` is None where there was more than a probe reads."""
-
-    status: int
-    body: bytes | None = None
-
-
-class Silence(StrEnum):
-    """Why there was no answer."""
-
-    BROKEN = "broken"  # refused, reset or no HTTP
-    TIMED_OUT = "timed_out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +62,32 @@ def judge_health(said: Answer | Silence) -> Finding:
         return _silent("health_transport", said)
     if HTTPStatus.OK <= said.status < HTTPStatus.BAD_REQUEST:
         return Finding(Verdict(is_ready=True, reason="health_passed"))
-    return _unready(f"health_http_{said.status}")
+    return unready(f"health_http_{said.status}")
 
 
 def judge_identity(said: Answer | Silence, expected: str) -> Finding:
     """Whether `/v1/models` names the model that the tier is configured for."""
+    body = refuse_answer(said)
+    if isinstance(body, Finding):
+        return body
+    fault = _identity_fault(body, expected)
+    if fault is not None:
+        return unready(fault)
+    return Finding(Verdict(is_ready=True, reason="identity_passed", observed_model=expected))
+
+
+def refuse_answer(said: Answer | Silence) -> bytes | Finding:
+    """The body of an answer that says what is served, or why there is none to read."""
     if isinstance(said, Silence):
         return _silent("identity_transport", said)
-    fault = _identity_fault(said, expected)
-    if fault is not None:
-        return _unready(fault)
-    return Finding(Verdict(is_ready=True, reason="identity_passed", observed_model=expected))
+    if not HTTPStatus.OK <= said.status < HTTPStatus.MULTIPLE_CHOICES:
+        return unready(f"identity_http_{said.status}")
+    return unready("identity_oversized") if said.body is None else said.body
+
+
+def unready(reason: str) -> Finding:
+    """Proof that a member must not be asked. `reason` is one of the closed list."""
+    return Finding(Verdict(is_ready=False, reason=reason))
 
 
 def settle(before: Standing, found: Finding, *, failures: int, now: float) -> Standing:
@@ -107,22 +106,14 @@ def with_age(verdict: Verdict, *, max_age_s: float, now: float) -> Verdict:
     return replace(PENDING, checked_at=checked_at)
 
 
-def _unready(reason: str) -> Finding:
-    return Finding(Verdict(is_ready=False, reason=reason))
-
-
 def _silent(reason: str, silence: Silence) -> Finding:
     verdict = Verdict(is_ready=False, reason=reason)
     return Finding(verdict, is_timeout=silence is Silence.TIMED_OUT)
 
 
-def _identity_fault(answer: Answer, expected: str) -> str | None:
-    if not HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
-        return f"identity_http_{answer.status}"
-    if answer.body is None:
-        return "identity_oversized"
+def _identity_fault(body: bytes, expected: str) -> str | None:
     try:
-        served = msgspec.json.decode(answer.body, type=_Models).data
+        served = msgspec.json.decode(body, type=_Models).data
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return "identity_malformed"
     if not served:

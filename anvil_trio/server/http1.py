@@ -60,17 +60,21 @@ class _PausedReader(EventLike):
 
     Hypercorn stops reading while bytes that follow the request wait for their turn, and so never
     sees the client leave. Here the reader goes on into h11's own buffer, up to a bound: beyond it a
-    FIN queues behind the unread bytes and could not be seen anyway, so the connection ends.
+    FIN queues behind the unread bytes and could not be seen anyway, so the connection ends. What
+    earlier replies have left there, `held`, counts, too: a client that pipelines faster than it is
+    answered would fill it without end.
     """
 
     def __init__(
         self,
         read: Callable[[], Awaitable[bytes]],
         keep: Callable[[bytes], None],
+        held: Callable[[], int],
         max_ahead_bytes: int,
     ) -> None:
         self._read = read
         self._keep = keep
+        self._held = held
         self._room = self._max_ahead_bytes = max_ahead_bytes
         self._is_set = True
         self._waiting = trio.CancelScope()
@@ -87,7 +91,7 @@ class _PausedReader(EventLike):
 
     async def wait(self) -> None:
         """Read on until `set`. Raises ReadingEnded."""
-        self._room = self._max_ahead_bytes
+        self._room = min(self._max_ahead_bytes, 2 * self._max_ahead_bytes - self._held())
         while not self._is_set:
             with trio.CancelScope() as self._waiting:
                 data = await self._read()
@@ -115,7 +119,12 @@ class Http1(H11Protocol):
         super().__init__(*args)
         h11_connection = _PatientConnection(h11.SERVER, self.config.h11_max_incomplete_size)
         self.connection = h11_connection
-        self.can_read = _PausedReader(read, h11_connection.receive_data, max_ahead_bytes)
+        self.can_read = _PausedReader(
+            read,
+            h11_connection.receive_data,
+            lambda: len(h11_connection.trailing_data[0]),
+            max_ahead_bytes,
+        )
         self._drained = drained
 
     def goodbye(self) -> bytes:

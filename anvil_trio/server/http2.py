@@ -277,6 +277,11 @@ class Http2(H2Protocol):
 
 
 def _is_readable(request: h2.events.RequestReceived) -> bool:
-    """Whether method and target are there and ASCII; on others hypercorn ends the connection."""
+    """Whether method and target are there and ASCII, and what is said of a WebSocket is.
+
+    On others hypercorn ends the connection, and every stream on it.
+    """
     fields = dict(request.headers)
-    return all(fields.get(name, b"\xff").isascii() for name in (b":method", b":path"))
+    return all(fields.get(name, b"\xff").isascii() for name in (b":method", b":path")) and all(
+        value.isascii() for name, value in request.headers if name.startswith(b"sec-websocket-")
+    )

@@ -9,8 +9,8 @@ from anvil_trio.actors.mailbox import Mailbox
 from anvil_trio.actors.messages import Inspect, OwnerGone, Refused
 from anvil_trio.actors.supervise import Actors
 from anvil_trio.config.model import Tier
-from anvil_trio.facts import Readiness, TierSnapshot
-from anvil_trio.names import ClientId, MemberId, OwnerId, TierId
+from anvil_trio.facts import Pressure, Readiness, TierSnapshot
+from anvil_trio.names import ClientId, MemberId, OwnerId, SessionId, TierId
 from anvil_trio.tiers.fenced import FencedTier
 from anvil_trio.tiers.lease import Lease
 from anvil_trio.tiers.messages import (
@@ -21,9 +21,11 @@ from anvil_trio.tiers.messages import (
     Reconfigure,
     SetQuiesced,
     SetReadiness,
+    SetSignals,
     TierMessage,
     TierReply,
 )
+from anvil_trio.tiers.ranking import Strategy
 from anvil_trio.tiers.state import TierState
 
 __all__ = ["TierActor", "TierHandle", "open_tier"]
@@ -40,18 +42,23 @@ class TierHandle:
         self.tier_id = tier_id
         self._caller = caller
 
-    async def acquire(self, client_id: ClientId) -> Lease | Refused:
+    async def acquire(
+        self, client_id: ClientId, session_id: SessionId | None = None
+    ) -> Lease | Refused:
         """Reserve one member, or say why not; the caller's cancel scope is the deadline.
 
         Waits only while the tier is open, some member is ready and admitting, and every such
         member or the tier is at its ceiling; and at start-up, until readiness is first known. If
         cancelled while waiting, nothing is reserved and the cursor has not moved; once granted,
         the lease is returned, cancelled or not: enter it before the next `await`.
+
+        A `session_id` asks for the session's own member wherever the tier's order sees no
+        difference between members; it never waits for one.
         """
         ticket = self._caller.next_ticket()
-        reply = await self._caller.ask(ticket, Acquire(ticket, client_id))
+        reply = await self._caller.ask(ticket, Acquire(ticket, client_id, session_id))
         if isinstance(reply, Granted):
-            return Lease(ticket, reply.member_id, self._caller.tell)
+            return Lease(ticket, reply.member_id, self._caller.tell, reply.schedule)
         assert isinstance(reply, Refused)
         return reply
 
@@ -77,6 +84,10 @@ class TierHandle:
         """Publish which members may take new work; never touches a lease (R011)."""
         self._caller.tell(SetReadiness(readiness))
 
+    def set_signals(self, pressures: Mapping[MemberId, Pressure]) -> None:
+        """Publish what the members' engines say of their load; only the order heeds it."""
+        self._caller.tell(SetSignals(MappingProxyType(dict(pressures))))
+
     def set_quiesced(self, is_quiesced: bool, *, member_id: MemberId | None = None) -> None:  # noqa: FBT001 - reads as a sentence: set_quiesced(True)
         """Stop new leases (True) or readmit (False), for the tier or for one member.
 
@@ -84,9 +95,14 @@ class TierHandle:
         """
         self._caller.tell(SetQuiesced(is_quiesced, member_id))
 
-    def reconfigure(self, members: Mapping[MemberId, int | None], ceiling: int | None) -> None:
-        """Change members and ceilings; live leases stay and count."""
-        self._caller.tell(Reconfigure(MappingProxyType(dict(members)), ceiling))
+    def reconfigure(
+        self,
+        members: Mapping[MemberId, int | None],
+        ceiling: int | None,
+        strategy: Strategy | None = None,
+    ) -> None:
+        """Change members, ceilings and, if one is named, the strategy; live leases stay."""
+        self._caller.tell(Reconfigure(MappingProxyType(dict(members)), ceiling, strategy))
 
     def owner_gone(self, owner: OwnerId) -> None:
         """Give back all that another owner held; whoever still asks for it gets ActorStopped."""
@@ -97,10 +113,14 @@ class TierActor(Actor[TierMessage, TierReply]):
     """The one task that owns a tier's state."""
 
     def __init__(
-        self, tier_id: TierId, members: Mapping[MemberId, int | None], ceiling: int | None
+        self,
+        tier_id: TierId,
+        members: Mapping[MemberId, int | None],
+        ceiling: int | None,
+        strategy: Strategy = Strategy.ROUND_ROBIN,
     ) -> None:
         mailbox: Mailbox[TierMessage] = Mailbox()
-        state = TierState(tier_id, members, ceiling, mailbox.withdrawn)
+        state = TierState(tier_id, members, ceiling, mailbox.withdrawn, strategy)
         super().__init__(tier_id, mailbox, state, lambda: FencedTier(state.snapshot()))
         self.tier_id = tier_id
 
@@ -111,6 +131,7 @@ class TierActor(Actor[TierMessage, TierReply]):
 
 def open_tier(actors: Actors, tier: Tier, owner: OwnerId) -> TierHandle:
     """Start the tier's actor and give its owner's handle. It may be used at once."""
-    actor = TierActor(TierId(tier.id), tier.member_ceilings, tier.ceiling)
+    strategy = Strategy(tier.replica_strategy)
+    actor = TierActor(TierId(tier.id), tier.member_ceilings, tier.ceiling, strategy)
     actors.start(actor)
     return actor.handle(owner)

@@ -5,6 +5,7 @@ from collections.abc import Set
 
 from anvil_trio.actors.messages import Ticket
 from anvil_trio.names import ClientId, OwnerId
+from anvil_trio.tiers.messages import Acquire
 
 __all__ = ["WaitingLine"]
 
@@ -18,52 +19,52 @@ class WaitingLine:
 
     def __init__(self, withdrawn: Set[Ticket]) -> None:
         self._withdrawn = withdrawn
-        self._client_of: dict[Ticket, ClientId] = {}
+        self._asked: dict[Ticket, Acquire] = {}
         # Both in order of turn. OrderedDict, since a plain dict is slow to pop from the front.
         self._queues: OrderedDict[ClientId, OrderedDict[Ticket, None]] = OrderedDict()
 
     def __len__(self) -> int:
-        return len(self._client_of)
+        return len(self._asked)
 
     def __contains__(self, ticket: Ticket) -> bool:
-        return ticket in self._client_of
+        return ticket in self._asked
 
-    def join(self, ticket: Ticket, client_id: ClientId) -> None:
+    def join(self, asked: Acquire) -> None:
         """Stand behind the client's others; a client with none stands behind all clients."""
-        self._client_of[ticket] = client_id
-        self._queues.setdefault(client_id, OrderedDict())[ticket] = None
+        self._asked[asked.ticket] = asked
+        self._queues.setdefault(asked.client_id, OrderedDict())[asked.ticket] = None
 
     def leave(self, ticket: Ticket) -> None:
         """Stand in line no longer; nothing happens if it does not stand there."""
-        client_id = self._client_of.pop(ticket, None)
-        if client_id is None:
+        asked = self._asked.pop(ticket, None)
+        if asked is None:
             return
-        queue = self._queues[client_id]
+        queue = self._queues[asked.client_id]
         del queue[ticket]
         if not queue:
-            del self._queues[client_id]
+            del self._queues[asked.client_id]
 
     def leave_all(self, owner: OwnerId) -> None:
         """Everyone of `owner` leaves."""
-        for ticket in [ticket for ticket in self._client_of if ticket.owner == owner]:
+        for ticket in [ticket for ticket in self._asked if ticket.owner == owner]:
             self.leave(ticket)
 
-    def take(self) -> Ticket | None:
+    def take(self) -> Acquire | None:
         """The next in turn, who leaves the line; its client then stands behind all others."""
         while self._queues:
             client_id, queue = next(iter(self._queues.items()))
-            ticket = next(iter(queue))
-            self.leave(ticket)
-            if ticket not in self._withdrawn:
+            asked = self._asked[next(iter(queue))]
+            self.leave(asked.ticket)
+            if asked.ticket not in self._withdrawn:
                 if client_id in self._queues:
                     self._queues.move_to_end(client_id)
-                return ticket
+                return asked
         return None
 
     def clear(self) -> list[Ticket]:
         """Everyone leaves: the tickets, in order of arrival."""
-        everyone = list(self._client_of)
-        self._client_of.clear()
+        everyone = list(self._asked)
+        self._asked.clear()
         self._queues.clear()
         return everyone
 

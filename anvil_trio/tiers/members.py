@@ -1,13 +1,17 @@
 """The members of one tier: their counters, and who of them takes new work."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from anvil_trio.facts import MemberSnapshot
-from anvil_trio.names import MemberId
-from anvil_trio.tiers.ranking import round_robin
+from anvil_trio.facts import MemberSnapshot, Pressure, Schedule
+from anvil_trio.names import MemberId, SessionId
+from anvil_trio.tiers.affinity import home_of
+from anvil_trio.tiers.ranking import Candidate, Strategy, emptiest, round_robin, score
 
 __all__ = ["Member", "Members"]
+
+
+_UNKNOWN = Pressure()
 
 
 @dataclass(slots=True)
@@ -19,6 +23,7 @@ class Member:
     active: int = 0
     is_quiesced: bool = False
     is_retired: bool = False
+    pressure: Pressure = _UNKNOWN
 
     @property
     def is_closed(self) -> bool:
@@ -38,7 +43,8 @@ class Members:
     is kept sorted, since every reservation reads it and only few messages change it.
     """
 
-    def __init__(self, ceilings: Mapping[MemberId, int | None]) -> None:
+    def __init__(self, ceilings: Mapping[MemberId, int | None], strategy: Strategy) -> None:
+        self.strategy = strategy
         self._members: dict[MemberId, Member] = {}
         self._ready: frozenset[MemberId] | None = None
         self.admitting: list[MemberId] = []
@@ -48,17 +54,30 @@ class Members:
         """The member of that name, if the tier has it (still)."""
         return self._members.get(member_id)
 
-    def next_free(self, cursor: MemberId | None) -> Member | None:
-        """The member to reserve next: ready, open and below its ceiling, in round-robin order.
+    @property
+    def has_free(self) -> bool:
+        """Whether a member is ready, open and below its ceiling; no while readiness is unknown."""
+        return self._ready is not None and bool(self._free(self.admitting))
 
-        None if there is no such member, and as long as readiness is unknown.
+    def choose(
+        self, cursor: MemberId | None, session_id: SessionId | None
+    ) -> tuple[Member, Schedule | None] | None:
+        """The member to reserve next, and how it was chosen; None if `has_free` is false.
+
+        By the strategy's order; where that sees no difference the session's own member comes
+        first, if there is a session, and then whoever's turn it is.
         """
         if self._ready is None:
             return None
-        for member_id in round_robin(cursor, self.admitting):
+        turn = round_robin(cursor, self.admitting)
+        if self.strategy is Strategy.CAPACITY:
+            return self._choose_by_capacity(turn, session_id)
+        if session_id is not None:
+            return self._choose_by_session(turn, session_id)
+        for member_id in turn:
             member = self._members[member_id]
             if member.has_room:
-                return member
+                return member, None
         return None
 
     def release(self, member_id: MemberId) -> None:
@@ -73,6 +92,11 @@ class Members:
         self._ready = ready
         self._refresh()
 
+    def set_signals(self, pressures: Mapping[MemberId, Pressure]) -> None:
+        """This is what the engines say now; whoever is left out says nothing."""
+        for member_id, member in self._members.items():
+            member.pressure = pressures.get(member_id, _UNKNOWN)
+
     def set_quiesced(self, member_id: MemberId, *, is_quiesced: bool) -> None:
         """The operator's intent for one member; nothing happens if the tier lacks it."""
         member = self._members.get(member_id)
@@ -83,11 +107,13 @@ class Members:
     def reconfigure(self, ceilings: Mapping[MemberId, int | None]) -> None:
         """Take these members and ceilings; those left out retire.
 
-        Who is left out also loses its readiness: if it returns, it may be another server, and
-        what was found before says nothing about it.
+        Who is left out also loses its readiness and its pressure: if it returns, it may be
+        another server, and what was found before says nothing about it.
         """
         for member_id, member in list(self._members.items()):
             member.is_retired = member_id not in ceilings
+            if member.is_retired:
+                member.pressure = _UNKNOWN
             if member.is_retired and not member.active:
                 del self._members[member_id]
         if self._ready is not None:
@@ -111,6 +137,46 @@ class Members:
             )
             for _, member in sorted(self._members.items())
         )
+
+    def _free(self, members: Sequence[MemberId]) -> list[Member]:
+        """Those with room, in the same order."""
+        known = [self._members[member_id] for member_id in members]
+        return [member for member in known if member.has_room]
+
+    def _choose_by_session(
+        self, turn: Sequence[MemberId], session_id: SessionId
+    ) -> tuple[Member, Schedule] | None:
+        free = [member.member_id for member in self._free(turn)]
+        if not free:
+            return None
+        chosen = home_of(session_id, free)
+        is_hit = self._is_home(chosen, session_id)
+        return self._members[chosen], Schedule(chosen, is_affinity_hit=is_hit)
+
+    def _choose_by_capacity(
+        self, turn: Sequence[MemberId], session_id: SessionId | None
+    ) -> tuple[Member, Schedule] | None:
+        scores = score(
+            turn,
+            [
+                Candidate(member.member_id, member.active, member.ceiling, member.pressure)
+                for member in self._free(self.admitting)
+            ],
+        )
+        if not scores:
+            return None
+        equals = emptiest(scores)
+        if session_id is None:
+            chosen, is_hit = equals[0].member_id, None
+        else:
+            chosen = home_of(session_id, (one.member_id for one in equals))
+            is_hit = self._is_home(chosen, session_id)
+        return self._members[chosen], Schedule(chosen, scores, is_hit)
+
+    def _is_home(self, member_id: MemberId, session_id: SessionId) -> bool:
+        """Whether the session would get this member if all were free."""
+        every = (known for known, member in self._members.items() if not member.is_retired)
+        return member_id == home_of(session_id, every)
 
     def _refresh(self) -> None:
         self.admitting = sorted(

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from anvil_trio.actors.messages import Common, Refused, Ticket
-from anvil_trio.facts import Readiness, TierSnapshot
-from anvil_trio.names import ClientId, MemberId
+from anvil_trio.facts import Pressure, Readiness, Schedule, TierSnapshot
+from anvil_trio.names import ClientId, MemberId, SessionId
+from anvil_trio.tiers.ranking import Strategy
 
 __all__ = [
     "Acquire",
@@ -15,6 +16,7 @@ __all__ = [
     "Reconfigure",
     "SetQuiesced",
     "SetReadiness",
+    "SetSignals",
     "TierMessage",
     "TierReply",
 ]
@@ -26,6 +28,7 @@ class Acquire:
 
     ticket: Ticket
     client_id: ClientId
+    session_id: SessionId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,17 @@ class SetReadiness:
     """Which members may take new work. Ignored if a higher generation has been heard."""
 
     readiness: Readiness
+
+
+@dataclass(frozen=True, slots=True)
+class SetSignals:
+    """What the members' engines say of their load; a member that is left out is unknown.
+
+    The actor has no clock: whether a value may still be used is said here, and said again by
+    whoever reads the engines when age alone has changed it.
+    """
+
+    pressures: Mapping[MemberId, Pressure]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +69,13 @@ class Drain:
 class Reconfigure:
     """From now on these are the members and the ceilings; None means no ceiling.
 
-    Cursor, intent and live leases stay and count. A member that is left out takes no new lease
-    and disappears with its last one.
+    Cursor, intent and live leases stay and count, and so does the strategy where none is named.
+    A member that is left out takes no new lease and disappears with its last one.
     """
 
     members: Mapping[MemberId, int | None]
     ceiling: int | None
+    strategy: Strategy | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no tier may be, in the sender's hands and not in the actor's."""
@@ -69,14 +84,18 @@ class Reconfigure:
         assert all(ceiling is None or ceiling > 0 for ceiling in ceilings), "a ceiling is positive"
 
 
-TierMessage = Acquire | SetReadiness | SetQuiesced | Drain | Reconfigure | Common
+TierMessage = Acquire | SetReadiness | SetSignals | SetQuiesced | Drain | Reconfigure | Common
 
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """One lease on one member, under the ticket of its `Acquire`; give it back by `Release`."""
+    """One lease on one member, under the ticket of its `Acquire`; give it back by `Release`.
+
+    `schedule` says how the member was chosen, where more than its turn had a say.
+    """
 
     member_id: MemberId
+    schedule: Schedule | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from anvil_trio.actors.messages import (
 from anvil_trio.facts import Readiness, TierPhase, TierSnapshot
 from anvil_trio.names import MemberId, OwnerId, TierId
 from anvil_trio.tiers.line import WaitingLine
-from anvil_trio.tiers.members import Member, Members
+from anvil_trio.tiers.members import Members
 from anvil_trio.tiers.messages import (
     Acquire,
     Drain,
@@ -25,9 +25,11 @@ from anvil_trio.tiers.messages import (
     Reconfigure,
     SetQuiesced,
     SetReadiness,
+    SetSignals,
     TierMessage,
     TierReply,
 )
+from anvil_trio.tiers.ranking import Strategy
 
 __all__ = ["Replies", "TierState"]
 
@@ -48,9 +50,10 @@ class TierState:
         members: Mapping[MemberId, int | None],
         ceiling: int | None,
         withdrawn: Set[Ticket] = frozenset(),
+        strategy: Strategy = Strategy.ROUND_ROBIN,
     ) -> None:
         self._tier_id = tier_id
-        self._members = Members(members)
+        self._members = Members(members, strategy)
         self._ceiling = ceiling
         self._generation: int | None = None
         self._cursor: MemberId | None = None
@@ -107,11 +110,11 @@ class TierState:
         if refusal is not None:
             return [(ticket, refusal)]
         # Nobody is overtaken: while somebody waits there is no place.
-        member = self._next_place()
-        if member is None:
-            self._line.join(ticket, message.client_id)
+        granted = self._grant(message)
+        if granted is None:
+            self._line.join(message)
             return ()
-        return [self._grant(ticket, member)]
+        return [granted]
 
     def _drain(self, message: Drain) -> Replies:
         if message.member_id is not None and self._members.find(message.member_id) is None:
@@ -119,15 +122,20 @@ class TierState:
         self._drains[message.ticket] = message.member_id
         return self._settle()
 
-    def _change(self, message: SetReadiness | SetQuiesced | Reconfigure | OwnerGone) -> None:
+    def _change(
+        self, message: SetReadiness | SetSignals | SetQuiesced | Reconfigure | OwnerGone
+    ) -> None:
         match message:
             case SetReadiness(readiness):
                 self._hear(readiness)
+            case SetSignals(pressures):
+                self._members.set_signals(pressures)
             case SetQuiesced(is_quiesced, member_id):
                 self._set_quiesced(member_id, is_quiesced=is_quiesced)
-            case Reconfigure(members, ceiling):
+            case Reconfigure(members, ceiling, strategy):
                 self._ceiling = ceiling
                 self._members.reconfigure(members)
+                self._members.strategy = strategy or self._members.strategy
             case _:
                 self._bury(message.owner)
 
@@ -163,23 +171,31 @@ class TierState:
         if refusal is not None:
             return [(ticket, refusal) for ticket in self._line.clear()]
         granted: list[tuple[Ticket, TierReply]] = []
-        while (member := self._next_place()) is not None:
-            ticket = self._line.take()
-            if ticket is None:
+        while not self._is_full and self._members.has_free:
+            asked = self._line.take()
+            if asked is None:
                 break
-            granted.append(self._grant(ticket, member))
+            grant = self._grant(asked)
+            assert grant is not None, "there was a place"
+            granted.append(grant)
         return granted
 
-    def _next_place(self) -> Member | None:
-        if self._ceiling is not None and len(self._leases) >= self._ceiling:
-            return None
-        return self._members.next_free(self._cursor)
+    @property
+    def _is_full(self) -> bool:
+        return self._ceiling is not None and len(self._leases) >= self._ceiling
 
-    def _grant(self, ticket: Ticket, member: Member) -> tuple[Ticket, Granted]:
-        self._leases.hold(ticket, member.member_id)
+    def _grant(self, asked: Acquire) -> tuple[Ticket, Granted] | None:
+        """Reserve the member that is next for this question; None if there is none."""
+        choice = None
+        if not self._is_full:
+            choice = self._members.choose(self._cursor, asked.session_id)
+        if choice is None:
+            return None
+        member, schedule = choice
+        self._leases.hold(asked.ticket, member.member_id)
         member.active += 1
         self._cursor = member.member_id
-        return ticket, Granted(member.member_id)
+        return asked.ticket, Granted(member.member_id, schedule)
 
     def _settle_drains(self) -> Replies:
         done: list[tuple[Ticket, TierReply]] = []

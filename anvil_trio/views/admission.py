@@ -30,7 +30,8 @@ class ShownAdmission:
     active: int | None = None
     waiting: int | None = None
     is_draining: bool | None = None
-    member_active: Mapping[MemberId, int] | None = None
+    members: Mapping[MemberId, MemberSnapshot] | None = None
+    max_concurrency: int | None = None
 
 
 def show_admission(tier: Tier, snapshot: object) -> ShownAdmission:
@@ -46,7 +47,8 @@ def show_admission(tier: Tier, snapshot: object) -> ShownAdmission:
         active=snapshot.active,
         waiting=snapshot.waiting,
         is_draining=snapshot.is_draining,
-        member_active={member.member_id: member.active for member in snapshot.members},
+        members={member.member_id: member for member in snapshot.members},
+        max_concurrency=snapshot.max_concurrency,
     )
 
 
@@ -60,12 +62,25 @@ def project_admission(tier: Tier, snapshot: object) -> dict[str, JsonValue]:
         "waiting_requests": shown.waiting,
         "draining": shown.is_draining,
     }
+    known = None if shown.members is None else [shown.members[one] for one in tier.member_ids]
     if tier.is_replica:
-        counts = shown.member_active
         block["member_active_requests"] = (
-            None if counts is None else {member: counts[member] for member in tier.member_ids}
+            None if known is None else {member.member_id: member.active for member in known}
         )
+    if tier.is_capacity:
+        block["max_concurrency"] = shown.max_concurrency
+        block["members"] = None if known is None else [_member(member) for member in known]
     return block
+
+
+def _member(member: MemberSnapshot) -> JsonValue:
+    return {
+        "id": member.member_id,
+        "state": (TierPhase.QUIESCED if member.is_quiesced else TierPhase.ADMITTING).value,
+        "active_requests": member.active,
+        "max_concurrency": member.max_concurrency,
+        "draining": member.is_draining,
+    }
 
 
 def _is_consistent(tier: Tier, snapshot: TierSnapshot) -> bool:
@@ -87,9 +102,12 @@ def _has_its_members(tier: Tier, snapshot: TierSnapshot) -> bool:
 
 
 def _adds_up(snapshot: TierSnapshot) -> bool:
-    """Every count is an exact integer in range, and the members' sum is the tier's."""
+    """Every count and ceiling is an exact integer in range; the members' sum is the tier's."""
     counts = [member.active for member in snapshot.members]
     if not all(map(_is_count, (snapshot.active, snapshot.waiting, *counts))):
+        return False
+    ceilings = [snapshot.max_concurrency, *(one.max_concurrency for one in snapshot.members)]
+    if not all(ceiling is None or _is_count(ceiling) for ceiling in ceilings):
         return False
     return sum(counts) == snapshot.active
 

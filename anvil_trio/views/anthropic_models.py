@@ -7,6 +7,8 @@ from pydantic import JsonValue
 
 from anvil_trio.config.model import RouterConfig, Tier
 from anvil_trio.names import Alias
+from anvil_trio.views.models import as_served
+from anvil_trio.views.readiness import VerdictOf
 
 __all__ = ["list_models", "show_model"]
 
@@ -14,11 +16,13 @@ _CREATED_AT = "2023-11-14T22:13:20Z"
 """A fixed moment, the one of the other page: the listing must not change with the clock."""
 
 
-def list_models(config: RouterConfig, *, only: Alias | None = None) -> dict[str, JsonValue]:
+def list_models(
+    config: RouterConfig, verdict_of: VerdictOf, *, only: Alias | None = None
+) -> dict[str, JsonValue]:
     """All of them on the one page that there is, in the order of the file; `only` leaves one."""
     aliases = [Alias(alias) for alias in config.routes if only is None or alias == only]
     shown: list[JsonValue] = [
-        show_model(alias, config.tier(config.routes[alias])) for alias in aliases
+        show_model(alias, config.tier(config.routes[alias]), verdict_of) for alias in aliases
     ]
     return {
         "data": shown,
@@ -28,14 +32,15 @@ def list_models(config: RouterConfig, *, only: Alias | None = None) -> dict[str,
     }
 
 
-def show_model(alias: Alias, tier: Tier) -> dict[str, JsonValue]:
-    """One alias."""
+def show_model(alias: Alias, tier: Tier, verdict_of: VerdictOf) -> dict[str, JsonValue]:
+    """One alias, with the context that its engine states where the engine owns that."""
+    served = as_served(tier, verdict_of)
     return {
         "type": "model",
         "id": alias,
         "display_name": alias,
         "created_at": _CREATED_AT,
         "lifecycle": "active",
-        "max_input_tokens": tier.context_limit,
-        "max_tokens": tier.max_output_tokens,
+        "max_input_tokens": served.context_limit,
+        "max_tokens": served.max_output_tokens,
     }

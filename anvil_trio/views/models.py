@@ -9,7 +9,7 @@ from anvil_trio.names import Alias, TierId
 from anvil_trio.views.readiness import VerdictOf
 from anvil_trio.views.replica import show_tier
 
-__all__ = ["project_model", "project_models"]
+__all__ = ["as_served", "project_model", "project_models"]
 
 _CREATED = 1_700_000_000
 """A fixed moment: the listing must not change with the clock."""
@@ -50,13 +50,18 @@ def _shown(
     """One entry; `members` are those that have been asked about already, once a payload."""
     tier_id = config.routes[alias]
     tier = config.tier(tier_id)
-    entry = _entry(alias, tier)
+    entry = _entry(alias, as_served(tier, verdict_of))
     if tier.is_replica:
         if tier_id not in members:
             members[tier_id] = show_tier(tier, verdict_of).projection
         entry["logical_tier"] = tier.id
         entry.update(members[tier_id])
     return entry
+
+
+def as_served(tier: Tier, verdict_of: VerdictOf) -> Tier:
+    """The tier with the context that its engine states, where the engine owns that."""
+    return show_tier(tier, verdict_of).tier if tier.is_upstream_owned else tier
 
 
 def _entry(alias: str, tier: Tier) -> dict[str, JsonValue]:

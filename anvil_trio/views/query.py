@@ -7,7 +7,13 @@ from anvil_trio.config.model import RouterConfig
 from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.names import Alias
 
-__all__ = ["ModelQuery", "check_no_query", "parse_capacity_query", "parse_models_query"]
+__all__ = [
+    "ModelQuery",
+    "check_no_query",
+    "parse_capacity_query",
+    "parse_models_query",
+    "read_query",
+]
 
 _PAGING = frozenset({"after", "after_id", "before", "before_id", "limit", "order"})
 """What the vendors' SDKs send to page through a model list; ours fits on one page."""
@@ -39,14 +45,14 @@ def parse_capacity_query(query: bytes, config: RouterConfig) -> ModelQuery | Pro
 
 def check_no_query(query: bytes) -> Problem | None:
     """A problem for any parameter at all."""
-    fields = _fields(query)
+    fields = read_query(query)
     if isinstance(fields, Problem):
         return fields
     return _UNKNOWN if fields else None
 
 
 def _model(query: bytes, config: RouterConfig, *, ignored: frozenset[str]) -> ModelQuery | Problem:
-    fields = _fields(query)
+    fields = read_query(query)
     if isinstance(fields, Problem):
         return fields
     if any(name != "model" and name not in ignored for name, _ in fields):
@@ -60,7 +66,7 @@ def _model(query: bytes, config: RouterConfig, *, ignored: frozenset[str]) -> Mo
     return _NOT_FOUND if found is None else ModelQuery(found[0])
 
 
-def _fields(query: bytes) -> list[tuple[str, str]] | Problem:
+def read_query(query: bytes) -> list[tuple[str, str]] | Problem:
     """All parameters in order, decoded; a problem if one is not `name=value` in UTF-8."""
     if not query:
         return []

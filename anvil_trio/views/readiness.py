@@ -31,8 +31,19 @@ _REPLICA_FAILURES = frozenset({
     "replica_member_unknown",
     "replica_probe_not_configured",
 })
-_DIRECT_SUCCESS = _REPLICA_SUCCESS | {"availability_not_configured", "health_passed"}
-_DIRECT_FAILURES = _REPLICA_FAILURES | {"probe_invalidated"}
+_DIRECT_SUCCESS = _REPLICA_SUCCESS | {
+    "availability_not_configured",
+    "health_passed",
+    "upstream_metadata_passed",
+}
+_DIRECT_FAILURES = _REPLICA_FAILURES | {
+    "probe_invalidated",
+    "upstream_metadata_context_missing",
+    "upstream_metadata_identity_mismatch",
+    "upstream_metadata_model_count",
+    "upstream_metadata_model_invalid",
+    "upstream_metadata_output_limit_conflict",
+}
 _HTTP_REASON = re.compile(r"(health|identity)_http_[0-9]{3}")
 
 

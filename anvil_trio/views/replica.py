@@ -15,9 +15,12 @@ __all__ = ["ShownTier", "project_identity", "show_tier"]
 class ShownTier:
     """A tier's readiness, and the keys that a replica tier adds to a row; none for a direct tier.
 
+    `tier` is the tier as its engine serves it, where the engine owns that.
+
     Make it once per tier and payload, so that all rows of one payload agree.
     """
 
+    tier: Tier
     readiness: ShownReadiness
     projection: dict[str, JsonValue]
 
@@ -31,7 +34,7 @@ def show_tier(tier: Tier, verdict_of: VerdictOf) -> ShownTier:
     tier_id = TierId(tier.id)
     if not tier.is_replica:
         verdict = verdict_of(tier_id, DIRECT_MEMBER)
-        return ShownTier(show_readiness(tier, verdict), {})
+        return ShownTier(tier.adopting(verdict.served), show_readiness(tier, verdict), {})
     labels = {member.id: member.qualification_ref for member in tier.replicas}
     shown: list[ShownReadiness] = []
     rows: list[JsonValue] = []
@@ -55,7 +58,7 @@ def show_tier(tier: Tier, verdict_of: VerdictOf) -> ShownTier:
         "deployment_identity_source": "declared",
         "runtime_deployment_identity_verified": False,
     }
-    return ShownTier(join_readiness(shown), projection)
+    return ShownTier(tier, join_readiness(shown), projection)
 
 
 def project_identity(identity: ReplicaIdentity | None) -> dict[str, JsonValue] | None:

@@ -19,10 +19,14 @@ from anvil_trio.web.counting import COUNTERS, answer_count
 from anvil_trio.web.health import answer_health
 from anvil_trio.web.observe import VIEWS, Question
 from anvil_trio.web.respond import send_json, send_problem
+from anvil_trio.web.transition import answer_transition
 
 __all__ = ["App", "Application", "CurrentGeneration"]
 
 CurrentGeneration: TypeAlias = Callable[[], Generation]
+_NOWHERE = "/-"
+"""A path at which there is nothing."""
+
 Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
@@ -68,6 +72,8 @@ class App:
         who = self.authenticator.identify(headers)
         if isinstance(who, Problem):
             return await _send(send, path, headers, who)
+        if not self.authenticator.is_on and router.TRANSITION in {path, router.path_meant(path)}:
+            path, route = _NOWHERE, None  # without a token nobody is the operator
         if route is None:
             return await _no_route(send, text_of(scope, "method"), path, headers)
         if route.scope is not None and not who.may(route.scope):
@@ -104,6 +110,8 @@ class App:
         counter = COUNTERS.get(route.name)
         if counter is not None:
             return await answer_count(generation, counter, scope, receive, send)
+        if route.pool is router.Pool.MANAGEMENT:
+            return await answer_transition(self.house, generation, scope, receive, send)
         headers = headers_of(scope)
         query = scope.get("query_string", b"")
         assert isinstance(query, bytes)

@@ -3,7 +3,18 @@
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import TypeAlias
 
-__all__ = ["Headers", "Message", "Receive", "Scope", "Send", "headers_of", "text_of"]
+__all__ = [
+    "Headers",
+    "Message",
+    "Receive",
+    "Scope",
+    "Send",
+    "declared_length",
+    "headers_of",
+    "text_of",
+]
+
+_LENGTH_DIGITS = 20  # more than any body has
 
 Message: TypeAlias = MutableMapping[str, object]
 Scope: TypeAlias = MutableMapping[str, object]
@@ -22,3 +33,9 @@ def text_of(scope: Mapping[str, object], key: str) -> str:
     """A text member of the scope; empty if there is none."""
     value = scope.get(key)
     return value if isinstance(value, str) else ""
+
+
+def declared_length(headers: Headers) -> int:
+    """What `Content-Length` says, 0 where it says nothing; the server has checked its form."""
+    said = next((value for name, value in headers if name == b"content-length"), b"")
+    return int(said[:_LENGTH_DIGITS]) if said.isdigit() else 0

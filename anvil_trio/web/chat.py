@@ -16,9 +16,9 @@ from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
 from anvil_trio.exchange.run import run_chat
 from anvil_trio.names import RequestId, is_correlation_token
-from anvil_trio.web.asgi_types import Headers, Receive, Scope, Send, headers_of
+from anvil_trio.web.asgi_types import Headers, Receive, Scope, Send, declared_length, headers_of
 from anvil_trio.web.auth import Principal
-from anvil_trio.web.respond import AsgiCaller, declared_length, server_side
+from anvil_trio.web.respond import AsgiCaller, server_side
 from anvil_trio.web.watcher import run_watched
 
 __all__ = ["DIALECTS", "answer_chat", "safe_token", "said_headers"]

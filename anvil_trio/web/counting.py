@@ -16,8 +16,8 @@ from anvil_trio.dialects.tokens import estimate_request
 from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.exchange.counting import count_exactly
 from anvil_trio.exchange.generation import Generation
-from anvil_trio.web.asgi_types import Headers, Receive, Scope, Send, headers_of
-from anvil_trio.web.respond import AsgiCaller, declared_length, send_body, send_problem, server_side
+from anvil_trio.web.asgi_types import Headers, Receive, Scope, Send, declared_length, headers_of
+from anvil_trio.web.respond import AsgiCaller, send_body, send_problem, server_side
 
 __all__ = ["COUNTERS", "Counter", "answer_count"]
 
@@ -49,8 +49,7 @@ async def answer_count(
     generation: Generation, counter: Counter, scope: Scope, receive: Receive, send: Send
 ) -> None:
     """Answer with a count, or with a problem in the caller's dialect."""
-    declared = declared_length(headers_of(scope))
-    caller = AsgiCaller(receive, send, server_side(scope), declared)
+    caller = AsgiCaller(receive, send, server_side(scope), declared_length(headers_of(scope)))
     with trio.CancelScope() as life:
         caller.watch_for_leaving(life.cancel)
         answer = await _count(generation, counter, caller)

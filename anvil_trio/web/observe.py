@@ -45,7 +45,7 @@ async def _models(
     if isinstance(wanted, Problem):
         return wanted
     if question.is_anthropic:
-        return list_models(generation.config, only=wanted.only)
+        return list_models(generation.config, generation.verdict_of, only=wanted.only)
     return project_models(generation.config, generation.verdict_of, only=wanted.only)
 
 
@@ -60,7 +60,7 @@ async def _model(
         return problem(Code.MODEL_NOT_FOUND, param="model")
     alias, tier = found
     if question.is_anthropic:
-        return show_model(alias, tier)
+        return show_model(alias, tier, generation.verdict_of)
     return project_model(generation.config, generation.verdict_of, alias)
 
 
@@ -71,7 +71,13 @@ async def _capacity(
     if isinstance(wanted, Problem):
         return wanted
     snapshots = await _snapshots(house)
-    return project_capacity(generation.config, generation.verdict_of, snapshots, only=wanted.only)
+    return project_capacity(
+        generation.config,
+        generation.verdict_of,
+        snapshots,
+        generation.signal_of,
+        only=wanted.only,
+    )
 
 
 async def _status(

@@ -1,6 +1,6 @@
 """Replies as ASGI messages: whole JSON answers, problems, and the caller of an exchange."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import trio
@@ -15,7 +15,6 @@ from anvil_trio.web.json_text import dumps
 __all__ = [
     "AsgiCaller",
     "ServerSide",
-    "declared_length",
     "send_body",
     "send_json",
     "send_problem",
@@ -64,14 +63,6 @@ async def send_problem(
     await send({"type": "http.response.body", "body": body, "more_body": False})
 
 
-def declared_length(headers: Iterable[Header]) -> int | None:
-    """What Content-Length says; None where it says no number."""
-    for name, value in headers:
-        if name == b"content-length" and value.strip().isdigit():
-            return int(value)
-    return None
-
-
 def server_side(scope: Scope) -> ServerSide | None:
     """The connection under our own server; None under another."""
     extensions = scope.get("extensions")
@@ -85,14 +76,15 @@ class AsgiCaller:
     """The caller of one exchange over ASGI.
 
     With our own server its leaving is known in the step in which the server learns of it; under
-    another server a task that awaits `receive()` stands in (`web.watcher`).
+    another server a task that awaits `receive()` stands in (`web.watcher`). `declared_bytes` is
+    what they say that their body will have: one that is too large is refused before it is sent.
     """
 
     def __init__(
-        self, receive: Receive, send: Send, server: ServerSide | None, declared: int | None = None
+        self, receive: Receive, send: Send, server: ServerSide | None, declared_bytes: int
     ) -> None:
         self._receive, self._send, self._server = receive, send, server
-        self._declared = declared  # how many bytes the head says that the body has
+        self._declared_bytes = declared_bytes
         self._leave: Callable[[], None] | None = None
         self.has_started = False
         self.bytes_sent = 0
@@ -112,7 +104,7 @@ class AsgiCaller:
         A body that says it is too long is not asked for, so that a caller who waits for `100
         Continue` sends none of it.
         """
-        if self._declared is not None and self._declared > max_bytes:
+        if self._declared_bytes > max_bytes:
             return problem(Code.PAYLOAD_TOO_LARGE)
         parts: list[bytes] = []
         size = 0

@@ -10,6 +10,7 @@ from anvil_trio.web.auth import Scope
 __all__ = [
     "MODEL_PATH",
     "ROUTES",
+    "TRANSITION",
     "Pool",
     "Route",
     "dialect_of",
@@ -20,11 +21,15 @@ __all__ = [
     "path_meant",
 ]
 
+TRANSITION = "/v1/admin/transition"
+"""The one path that is there only where there is an operator's token."""
+
 
 class Pool(StrEnum):
     """Which bound a route's requests count against."""
 
     CHAT = "chat"  # the front door's permits
+    MANAGEMENT = "management"  # the operator's orders: few at once, and never a chat place
     NONE = "none"  # read-only: takes no place and waits for nothing but its actor's answer
 
 
@@ -134,6 +139,24 @@ _TABLE = (
         None,
         Pool.NONE,
         "Version, uptime, aliases and tier states.",
+    ),
+    Route(
+        "GET",
+        TRANSITION,
+        "transition",
+        Scope.OPERATOR,
+        "chat",
+        Pool.MANAGEMENT,
+        "Intent, counters and readiness of tiers or of one member.",
+    ),
+    Route(
+        "POST",
+        TRANSITION,
+        "transition",
+        Scope.OPERATOR,
+        "chat",
+        Pool.MANAGEMENT,
+        "Quiesce, drain or readmit a tier or one member.",
     ),
 )
 

@@ -7,17 +7,20 @@ import pytest
 from anvil_trio.decisions.record import render_line
 from anvil_trio.decisions.words import AttemptOutcome, AttemptReason, RequestKind, Selection
 from anvil_trio.exchange.outcome import Outcome, ending_of
-from anvil_trio.names import Alias, MemberId
+from anvil_trio.names import Alias
 from anvil_trio.views.capacity import project_capacity
 from anvil_trio.views.models import project_models
 from anvil_trio.views.status import project_status
-from tests.unit.decisions.samples import builder, finished, replica_tier
+from tests.unit.decisions.samples import builder, finished, ranked_record
 from tests.unit.views.samples import (
     DIRECT,
     DOWN,
     REPLICA,
+    busy_engine,
+    capacity_config,
     config,
     direct_snapshot,
+    ranked_engines,
     read,
     replica_snapshot,
     verdicts,
@@ -47,10 +50,7 @@ def example(path: str):
 
 def best_known_line():
     """A line that lacks no field."""
-    made = builder(replica_tier())
-    made.asked_at = 10.5
-    made.selected(MemberId("member-a"), 10.5)
-    record = json.loads(render_line(finished(made)))
+    record = json.loads(render_line(ranked_record(is_affinity_hit=True)))
     return record | {"session_id": "session", "cache_read_input_tokens": 1}
 
 
@@ -65,10 +65,12 @@ def test_the_page_marks_the_fields_that_may_be_absent():
     assert set(json.loads(render_line(finished(builder())))) >= set(best_known_line()) - marked
     assert marked == {
         "admission_wait_ms",
+        "affinity_hit",
         "cache_read_input_tokens",
         "client_id",
         "config_sha256",
         "replica_member_id",
+        "replica_scheduler",
         "replica_selection",
         "router_version",
         "session_id",
@@ -117,10 +119,31 @@ def test_the_examples_are_what_the_router_answers():
         project_models(config(), verdict_of, only=Alias("llm.primary"))
     )
     assert example("/v1/models/capacity") == read(
-        project_capacity(config(), verdict_of, {DIRECT: direct_snapshot(5)}, only=Alias("chat"))
+        project_capacity(
+            config(), verdict_of, {DIRECT: direct_snapshot(5)}, busy_engine, only=Alias("chat")
+        )
     )
+    capacity = capacity_config()
+    page = project_capacity(
+        capacity,
+        verdict_of,
+        {REPLICA: replica_snapshot(2, 1, waiting=4)},
+        ranked_engines,
+        only=Alias("llm.primary"),
+    )
+    row = read(page)["data"][0]
+    shown = json.loads(PAGE.split("A capacity tier")[1].split("```json\n")[1].split("```")[0])
+    assert shown == {"members": row["members"], "admission": row["admission"]}
     assert example("/v1/router/status") == read(
         project_status(
             config(), busy, package_version="0.1.0", started_unix=1.7e9, now_unix=1.7e9 + 60
         )
     )
+
+
+def test_the_page_shows_the_evidence_as_a_record_holds_it():
+    """The example of `replica_scheduler` is what a ranked selection leaves in the record."""
+    section = PAGE.split("`replica_scheduler` holds")[1]
+    shown = json.loads(section.split("```json\n")[1].split("```")[0])
+    line = json.loads(render_line(ranked_record()))
+    assert shown == line["replica_scheduler"]

@@ -51,7 +51,7 @@ TABLES_OF = {
 PENDING = {
     "## `[server]`": PENDING_IN_SERVER,
     "## `[router]`": PENDING_IN_ROUTER,
-    "## `[[router.tiers]]`": (*PENDING_IN_TIER, "max_concurrency"),
+    "## `[[router.tiers]]`": PENDING_IN_TIER,
 }
 
 

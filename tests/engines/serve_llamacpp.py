@@ -21,6 +21,8 @@ def serve(model: str, port: int) -> None:
     settings.n_ctx = 262_144
     settings.n_parallel = 2  # each gets half of it
     settings.use_jinja = True
+    settings.endpoint_metrics = True
+    settings.endpoint_props = True
     settings.cpuparams.n_threads = 1
     settings.cpuparams_batch.n_threads = 1
     server = xllamacpp.Server(settings)

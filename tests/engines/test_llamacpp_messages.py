@@ -9,8 +9,8 @@ import pytest
 pytest.importorskip("xllamacpp", reason="needs the engines dependency group", exc_type=ImportError)
 pytest.importorskip("gguf", reason="needs the engines dependency group")
 
+from tests.engines.pair import ALIAS, llamacpp_pair
 from tests.engines.scripted_model import COUNTING, GREETING
-from tests.engines.test_llamacpp_pair import ALIAS, llamacpp_pair
 
 pytestmark = pytest.mark.engine
 

@@ -216,3 +216,57 @@ async def test_a_result_that_grew_too_old_is_published_by_a_timer(autojump_clock
     engine.let_go.set()
     await trio.sleep(1)
     assert world.eligible("one")[-1][1] == {"a", "b"}
+
+
+async def test_probing_anew_waits_for_a_new_verdict_on_each(autojump_clock, nursery):
+    """R011: not the old verdicts, and not those of the first to answer."""
+    world = World(replicas("one", "a", "b"), replicas("two", "a", "b"))
+    await nursery.start(world.prober.run)
+    await trio.sleep(1)
+    world.engine("one", "a").health = reply(b"{}", after_s=0.5)
+    world.engine("one", "b").health = reply(status=500)
+    probes = len(world.engine("two", "a").calls)
+    await world.prober.probe_anew(ONE)
+    assert trio.current_time() == 1.5
+    assert (world.reason("one", "a"), world.reason("one", "b")) == (
+        "identity_passed",
+        "health_http_500",
+    )
+    assert len(world.engine("two", "a").calls) == probes
+
+
+async def test_probing_one_member_anew_leaves_its_peer_alone(autojump_clock, nursery):
+    """The peer stays eligible and is not asked."""
+    world = World(replicas("one", "a", "b"))
+    await nursery.start(world.prober.run)
+    await trio.sleep(1)
+    calls = len(world.engine("one", "b").calls)
+    await world.prober.probe_anew(ONE, A)
+    assert (len(world.engine("one", "b").calls), world.reason("one", "a")) == (
+        calls,
+        "identity_passed",
+    )
+    assert world.eligible("one")[-2:] == [(1, {"b"}), (1, {"a", "b"})]
+
+
+async def test_probing_anew_waits_through_a_first_timeout(autojump_clock, nursery):
+    """Decision 26: one timeout is no verdict, two in a row are; the caller's scope is the bound."""
+    world = World(replicas("one", "a", "b"))
+    await nursery.start(world.prober.run)
+    await trio.sleep(1)
+    world.engine("one", "a").health = fake_upstream.STALLED_WRITE
+    with trio.move_on_after(1.5) as bound:
+        await world.prober.probe_anew(ONE, A)
+    assert bound.cancelled_caught
+    assert world.reason("one", "a") == "probe_pending"
+    await world.prober.probe_anew(ONE, A)
+    assert world.reason("one", "a") == "health_transport"
+
+
+async def test_probing_anew_what_is_not_probed_returns_at_once(autojump_clock, nursery):
+    """A direct tier without a health path is always ready."""
+    world = World(direct("one"))
+    await nursery.start(world.prober.run)
+    with trio.fail_after(0):
+        await world.prober.probe_anew(ONE)
+    assert world.reason("one") == "availability_not_configured"

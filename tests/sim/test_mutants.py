@@ -3,10 +3,11 @@
 import pytest
 
 from tests.sim.exchange_mutants import EXCHANGE
+from tests.sim.order_mutants import ORDERS
 from tests.sim.tier_mutants import TIER
 from tests.support.mutants import seeds_to_kill
 
-SUITES = (TIER, EXCHANGE)
+SUITES = (TIER, EXCHANGE, ORDERS)
 """One suite for each part that is simulated; a new part adds its own."""
 
 MOST_SEEDS = 2000

@@ -1,6 +1,7 @@
 """Bugs on purpose in tier, front door and what they stand on. Each was once somebody's idea."""
 
 from tests.sim.budget_mutants import BUDGET
+from tests.sim.ranking_mutants import RANKING_MUTANTS
 from tests.support.mutants import Mutant, Suite
 
 __all__ = ["TIER"]
@@ -14,7 +15,6 @@ LEDGER = "anvil_trio.actors.ledger"
 STATE = "anvil_trio.tiers.state"
 LINE = "anvil_trio.tiers.line"
 MEMBERS = "anvil_trio.tiers.members"
-RANKING = "anvil_trio.tiers.ranking"
 FENCED = "anvil_trio.tiers.fenced"
 TIER_ACTOR = "anvil_trio.tiers.actor"
 DOOR_STATE = "anvil_trio.admission.state"
@@ -62,7 +62,7 @@ WITHDRAW = (
     Mutant(
         "withdrawn waiter is granted",
         LINE,
-        "            if ticket not in self._withdrawn:\n",
+        "            if asked.ticket not in self._withdrawn:\n",
         "            if True:\n",
     ),
     Mutant(
@@ -115,21 +115,14 @@ ORDER = (
     Mutant(
         "last come, first served",
         LINE,
-        "            ticket = next(iter(queue))\n",
-        "            ticket = next(reversed(queue))\n",
+        "self._asked[next(iter(queue))]",
+        "self._asked[next(reversed(queue))]",
     ),
     Mutant(
         "cursor stands still",
         STATE,
         "        self._cursor = member.member_id\n",
         "",
-    ),
-    Mutant("cursor is a place", RANKING, "bisect_right(members, cursor)", "1"),
-    Mutant(
-        "cursor begins with itself",
-        RANKING,
-        "import bisect_right",
-        "import bisect_left as bisect_right",
     ),
 )
 
@@ -195,8 +188,8 @@ CEILING = (
     Mutant(
         "member ceiling not looked at",
         MEMBERS,
-        "            if member.has_room:\n",
-        "            if True:\n",
+        "return self.ceiling is None or self.active < self.ceiling",
+        "return True",
     ),
 )
 
@@ -388,6 +381,7 @@ TIER = Suite(
         *WITHDRAW,
         *LEASE,
         *ORDER,
+        *RANKING_MUTANTS,
         *INTENT,
         *CEILING,
         *READINESS,

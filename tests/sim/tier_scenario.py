@@ -11,10 +11,11 @@ from anvil_trio.actors.messages import RefusalReason, Refused
 from anvil_trio.actors.supervise import Actors, open_actors
 from anvil_trio.admission.actor import AdmissionActor
 from anvil_trio.admission.state import AdmissionState
-from anvil_trio.facts import Readiness, TierPhase
-from anvil_trio.names import ClientId, MemberId, OwnerId, TierId
+from anvil_trio.facts import Freshness, Pressure, Readiness, TierPhase
+from anvil_trio.names import ClientId, MemberId, OwnerId, SessionId, TierId
 from anvil_trio.tiers.actor import TierActor, TierHandle
 from anvil_trio.tiers.lease import Lease
+from anvil_trio.tiers.ranking import Strategy
 from anvil_trio.tiers.state import TierState
 from tests.sim.link import Link
 from tests.sim.watch import Boom, WatchedDoor, WatchedTier
@@ -26,6 +27,10 @@ __all__ = ["RARE", "scenario"]
 RARE = (
     "Granted at once",
     "Granted waiting",
+    "ranked by capacity",
+    "told apart by pressure",
+    "session at home",
+    "session away",
     "quiesced at once",
     "quiesced waiting",
     "no_ready_member at once",
@@ -69,6 +74,13 @@ TIER_CEILINGS = (None, None, None, 1, 2, 3)
 PAUSES_S = (0, 0.001, 0.001, 0.3, 0.7)
 PATIENCE_S = (0, 0.001, 0.5, 1, 100, 100, math.inf)
 CLIENTS = [ClientId(name) for name in "pqr"]
+SESSIONS = (None, None, SessionId("x"), SessionId("y"), SessionId("z"))
+PRESSURES = (
+    Pressure(Freshness.FRESH, 0),
+    Pressure(Freshness.FRESH, 250_000),
+    Pressure(Freshness.STALE),
+    Pressure(Freshness.FAILED),
+)
 NEAR, ALSO_NEAR, FAR = OwnerId(1), OwnerId(2), OwnerId(3)
 
 
@@ -93,12 +105,15 @@ class World:
         self.crashed: list[str] = []
         self.whole_tier = rng.choice((0, 0.3, 1))
         members = self.draw_members()
-        self.actor = TierActor(TierId("t"), members, ceiling := rng.choice(TIER_CEILINGS))
+        ceiling, strategy = rng.choice(TIER_CEILINGS), rng.choice(tuple(Strategy))
+        self.actor = TierActor(TierId("t"), members, ceiling, strategy)
         handles = {owner: self.actor.handle(owner) for owner in (NEAR, ALSO_NEAR)}
         assert isinstance(self.actor.machine, TierState)
         self.tier = WatchedTier(
             self.actor.machine,
-            TierModel(TierId("t"), members, ceiling, self.actor.mailbox.withdrawn),
+            TierModel(
+                TierId("t"), members, ceiling, self.actor.mailbox.withdrawn, strategy=strategy
+            ),
             {owner: handle._caller for owner, handle in handles.items()},
             reached,
         )
@@ -162,6 +177,7 @@ class World:
             users.start_soon(self.quietly, self.caller)
         users.start_soon(self.prober)
         for task, often in (
+            (self.sampler, 0.7),
             (self.operator, 0.7),
             (self.operator, 0.5),
             (self.meddler, 0.5),
@@ -199,7 +215,7 @@ class World:
             assert permit.reason in {RefusalReason.SERVER_BUSY, RefusalReason.CLIENT_BUSY}
             return await self.pause()
         with permit:
-            got = await handle.acquire(client)
+            got = await handle.acquire(client, self.rng.choice(SESSIONS))
             if isinstance(got, Refused):
                 if got.reason is RefusalReason.TIER_FAILED:
                     self.reached["refused by a fenced tier"] += 1
@@ -229,6 +245,13 @@ class World:
             eligible = frozenset(m for m in MEMBERS if self.rng.random() < 0.8)
             self.ours.set_readiness(Readiness(generation, eligible))
 
+    async def sampler(self) -> None:
+        """Says what the members' engines say, of some of them, sometimes of strangers."""
+        for _ in range(self.rng.randint(1, 4)):
+            await self.pause()
+            heard = self.rng.sample([*MEMBERS, MemberId("d")], self.rng.randint(0, 4))
+            self.ours.set_signals({member: self.rng.choice(PRESSURES) for member in heard})
+
     async def operator(self) -> None:
         """Quiesces, drains and readmits the tier or one member."""
         handle = self.rng.choice(self.handles)
@@ -250,10 +273,11 @@ class World:
             self.ours.set_quiesced(False, member_id=self.draw_target())
 
     async def administrator(self) -> None:
-        """Changes members and ceilings."""
+        """Changes members, ceilings and now and then the strategy."""
         for _ in range(self.rng.randint(1, 2)):
             await self.pause()
-            self.ours.reconfigure(self.draw_members(), self.rng.choice(TIER_CEILINGS))
+            strategy = self.rng.choice((None, *Strategy))
+            self.ours.reconfigure(self.draw_members(), self.rng.choice(TIER_CEILINGS), strategy)
 
     async def reaper(self) -> None:
         """Finds that another owner has gone."""

@@ -1,6 +1,7 @@
 """Looks over an actor's shoulder: every message, every answer, and what is true after each."""
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 from anvil_trio.actors.caller import Caller
 from anvil_trio.actors.messages import (
@@ -20,6 +21,7 @@ from anvil_trio.admission.messages import (
     Enter,
 )
 from anvil_trio.admission.state import AdmissionState
+from anvil_trio.facts import Schedule
 from anvil_trio.names import ClientId, OwnerId
 from anvil_trio.tiers.messages import (
     Acquire,
@@ -102,6 +104,8 @@ class WatchedTier:
             kind = reply.reason.value if isinstance(reply, Refused) else type(reply).__name__
             late = "waiting" if ticket in waiting or ticket in draining else "at once"
             self.reached[f"{kind} {late}"] += 1
+            if isinstance(reply, Granted) and reply.schedule is not None:
+                self._count_schedule(reply.schedule)
             if ticket in waiting:
                 self.reached[f"{name} answered a waiter with {kind}"] += 1
         match message:
@@ -123,6 +127,16 @@ class WatchedTier:
                 held = {member for _, member in self.model.leases}
                 if held - set(members):
                     self.reached["removed a member with leases"] += 1
+
+    def _count_schedule(self, schedule: Schedule) -> None:
+        shares = [Fraction(s.local_numerator, s.local_denominator) for s in schedule.scores]
+        if shares:
+            self.reached["ranked by capacity"] += 1
+        if shares.count(min(shares, default=Fraction(0))) > 1:
+            pressures = {(s.upstream_unknown, s.upstream_pressure_ppm) for s in schedule.scores}
+            self.reached["told apart by pressure"] += len(pressures) > 1
+        if schedule.is_affinity_hit is not None:
+            self.reached["session at home" if schedule.is_affinity_hit else "session away"] += 1
 
 
 class WatchedDoor:

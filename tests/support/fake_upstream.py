@@ -171,7 +171,8 @@ class FakeUpstream(httpx.AsyncBaseTransport):
     """One member's engine. By default healthy, serving `model`, answering chat with `{}`.
 
     `chat` is used up reply by reply, then `chat_default` (a `Reply`, or a function of the call's
-    number) answers. `health` and `models` answer every probe. `attempts` counts every `send`;
+    number) answers. `health` and `models` answer every probe, and `pages`
+    whatever path is among them (likewise, numbered by path). `attempts` counts every `send`;
     `opened` every connection that was made; `closed` every one that is gone again.
     """
 
@@ -180,6 +181,7 @@ class FakeUpstream(httpx.AsyncBaseTransport):
     chat_default: Reply | Callable[[int], Reply] = field(default_factory=_chat_default)
     health: Reply = field(default_factory=lambda: reply(b"{}"))
     models: Reply | None = None  # None: lists `model`
+    pages: dict[str, Reply | Callable[[int], Reply]] = field(default_factory=dict)
     health_path: str = "/health"
     attempts: int = 0
     opened: int = 0
@@ -202,6 +204,10 @@ class FakeUpstream(httpx.AsyncBaseTransport):
         """The health and identity calls, in the order in which they were written."""
         return list(self._calls_to(lambda path: not path.endswith("/chat/completions")))
 
+    def calls_to(self, path: str) -> list[FakeCall]:
+        """The calls to one path, in the order in which they were written."""
+        return list(self._calls_to(lambda known: known == path))
+
     def _calls_to(self, wanted: Callable[[str], bool]) -> Iterator[FakeCall]:
         return (call for call in self.calls if wanted(call.request.url.path))
 
@@ -216,6 +222,9 @@ class FakeUpstream(httpx.AsyncBaseTransport):
             return self.health
         if path == "/v1/models":
             return models(self.model) if self.models is None else self.models
+        if path in self.pages:
+            page = self.pages[path]
+            return page if isinstance(page, Reply) else page(len(self.calls_to(path)))
         if self.chat:
             return self.chat.pop(0)
         made = self.chat_default

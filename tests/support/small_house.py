@@ -30,9 +30,11 @@ from anvil_trio.dialects.openai_chat import CHAT
 from anvil_trio.exchange.call import Call
 from anvil_trio.exchange.deadlines import Limits
 from anvil_trio.exchange.generation import Generation, Route
-from anvil_trio.exchange.house import House
+from anvil_trio.exchange.house import House, Management
 from anvil_trio.exchange.run import run_chat
 from anvil_trio.facts import Readiness, TierSnapshot, Verdict
+from anvil_trio.intent.intents import Intents
+from anvil_trio.intent.keeper import IntentKeeper
 from anvil_trio.names import (
     DIRECT_MEMBER,
     LEGACY_CLIENT,
@@ -59,8 +61,13 @@ IDENTITY = ReplicaIdentity(
 )
 
 
-def replica_tier(tier_id: str = "primary", members: Iterable[str] = ("a", "b"), **more) -> Tier:
-    """A replica tier whose members' URLs say who they are."""
+def replica_tier(
+    tier_id: str = "primary",
+    members: Iterable[str] = ("a", "b"),
+    ceiling: int | None = None,
+    **more,
+) -> Tier:
+    """A replica tier whose members' URLs say who they are; `ceiling` is each member's."""
     return Tier(
         id=tier_id,
         auth_env="UPSTREAM_KEY",
@@ -75,6 +82,7 @@ def replica_tier(tier_id: str = "primary", members: Iterable[str] = ("a", "b"), 
                 host_id="host-a",
                 resource_id=f"resource-{member}",
                 qualification_ref=f"qual:{member}",
+                max_concurrency=ceiling,
             )
             for member in members
         ),
@@ -142,17 +150,26 @@ class SmallHouse:
         self.house.tiers[TIER].reconfigure(members, ceiling)
 
     async def serve(
-        self, caller: FakeCaller, client: str = LEGACY_CLIENT, dialect: ClientDialect = CHAT
+        self,
+        caller: FakeCaller,
+        client: str = LEGACY_CLIENT,
+        dialect: ClientDialect = CHAT,
+        *,
+        ids: CallerIds | None = None,
     ) -> FakeCaller:
         """One exchange from its authenticated call to its record."""
         number = len(self.ring)
-        call = Call(dialect, ClientId(client), RequestId(f"req_{number:032x}"), CallerIds())
+        known = CallerIds() if ids is None else ids
+        call = Call(dialect, ClientId(client), RequestId(f"req_{number:032x}"), known)
         await run_chat(self.house, self.generation, call, caller)
         return caller
 
-    async def chat(self, *, client: str = LEGACY_CLIENT, **body) -> FakeCaller:
+    async def chat(
+        self, *, client: str = LEGACY_CLIENT, session: str | None = None, **body
+    ) -> FakeCaller:
         """One plain exchange of a caller that stays and reads."""
-        return await self.serve(FakeCaller(chat_body(**body)), client)
+        ids = CallerIds(session_id=session)
+        return await self.serve(FakeCaller(chat_body(**body)), client, ids=ids)
 
     @property
     def records(self) -> list[DecisionRecord]:
@@ -181,6 +198,7 @@ async def open_small_house(
     *,
     is_ready: bool = True,
     make_engine: Callable[[], FakeUpstream] = FakeUpstream,
+    intents: IntentKeeper | None = None,
 ) -> AsyncIterator[SmallHouse]:
     """A house at work on virtual time; every member is ready unless told otherwise."""
     config = config or config_of()
@@ -197,6 +215,11 @@ async def open_small_house(
             admission=open_admission(
                 actors, config.server.max_concurrency, owner, config.server.budgets
             ),
+            management=Management(
+                places=open_admission(actors, 4, owner),
+                changes=open_admission(actors, 1, owner),
+                intents=intents or IntentKeeper(Intents()),
+            ),
             tiers={TierId(tier.id): open_tier(actors, tier, owner) for tier in config.tiers},
             log=DecisionLog(ring, None, bus),
             bus=bus,
@@ -208,6 +231,10 @@ async def open_small_house(
             for tier in config.tiers:
                 small.ready(*tier.member_ids, tier=tier.id)
         yield small
+
+
+async def _found_ready(_tier_id: TierId, _member_id: MemberId | None) -> None:
+    await trio.lowlevel.checkpoint()
 
 
 def _generation(
@@ -240,7 +267,10 @@ def _generation(
             heartbeat_s=server.heartbeat_interval_s,
             stall_s=server.client_stall_timeout_s,
         ),
-        verdict_of=lambda _tier, _member: Verdict(is_ready=True, reason="identity_passed"),
+        probe_anew=_found_ready,
+        verdict_of=lambda _tier, _member: Verdict(
+            is_ready=True, reason="identity_passed", observed_model="served-model"
+        ),
         public_sha256=public_sha256(config),
     )
 

@@ -187,6 +187,23 @@ async def test_a_body_past_the_cap_is_a_413(autojump_clock):
         await small.assert_at_rest()
 
 
+async def test_a_body_that_is_said_to_be_past_the_cap_is_a_413_at_once(autojump_clock):
+    """A client that announces too much is not asked for any of it (`100 Continue` least of all)."""
+    config = config_of(server=ServerSettings(max_body_bytes=1024))
+    async with open_small_house(config) as small:
+        answer = Answer()
+        scope: dict[str, object] = {
+            "type": "http",
+            "method": "POST",
+            "path": CHAT,
+            "headers": [BEARER, (b"content-length", b"1025")],
+            "extensions": {"anvil.client": Side()},
+        }
+        await app_of(small)(scope, trio.sleep_forever, answer.take)
+        assert (answer.status, answer.code) == (413, "payload_too_large")
+        await small.assert_at_rest()
+
+
 async def test_a_body_that_never_ends_is_a_408(small, autojump_clock):
     """A half-sent body is given client_stall_timeout_s, and holds no lease meanwhile."""
     messages = [{"type": "http.request", "body": b"{", "more_body": True}]

@@ -3,12 +3,25 @@
 import io
 import json
 import logging
+import os
 import sys
+from contextlib import suppress
 
 import pytest
 import structlog
 
 from anvil_trio.cli.events import set_up_events
+
+
+@pytest.fixture
+def pipe(monkeypatch):
+    """Makes a pipe stderr, sets event lines up, and gives both of its ends."""
+    reader, writer = os.pipe()
+    with os.fdopen(reader, "rb") as outlet, os.fdopen(writer, "w") as inlet:
+        monkeypatch.setattr(sys, "stderr", inlet)
+        set_up_events()
+        yield outlet, inlet
+    structlog.reset_defaults()
 
 
 @pytest.fixture
@@ -56,3 +69,38 @@ def test_events_are_plain_on_a_terminal(lines):
     structlog.get_logger().info("readiness_changed")
     assert "readiness_changed" in stream.getvalue()
     assert "{" not in stream.getvalue()
+
+
+def test_events_reach_a_pipe_that_is_read(pipe):
+    """A supervisor that reads stderr gets whole lines, at once."""
+    outlet, _inlet = pipe
+    structlog.get_logger().info("readiness_changed")
+    assert json.loads(outlet.readline())["event"] == "readiness_changed"
+
+
+def test_events_are_dropped_where_nobody_reads_any_more(pipe):
+    """A supervisor that has gone takes no request and no probe with it."""
+    outlet, _inlet = pipe
+    outlet.close()
+    structlog.get_logger().info("readiness_changed")
+
+
+def test_events_are_dropped_where_stderr_is_full(pipe):
+    """A supervisor that has stopped reading stops nobody here."""
+    _outlet, inlet = pipe
+    os.set_blocking(inlet.fileno(), False)
+    with suppress(BlockingIOError):
+        while True:
+            os.write(inlet.fileno(), bytes(4096))
+    os.set_blocking(inlet.fileno(), True)
+    structlog.get_logger().info("readiness_changed")
+
+
+def test_events_are_dropped_without_stderr(monkeypatch):
+    """A process that was started with descriptor 2 closed has no stderr at all."""
+    monkeypatch.setattr(sys, "stderr", None)
+    set_up_events()
+    try:
+        structlog.get_logger().info("readiness_changed")
+    finally:
+        structlog.reset_defaults()

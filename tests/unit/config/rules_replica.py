@@ -229,7 +229,6 @@ POLICY = [
         "replicas need metadata_source configured",
         tier(metadata_source='"configured"'),
         tier(metadata_source='"upstream"'),
-        "not_available_yet: router.tiers[0].metadata_source\n"
         f"{TIER}.metadata_source: must be configured with replicas",
     ),
     *(
@@ -278,21 +277,13 @@ POLICY = [
         config(
             replica({**MEMBER_A, "max_concurrency": "2"}, MEMBER_B, replica_strategy='"capacity"')
         ),
-        f"not_available_yet: {TIER}.replica_strategy\n"
         f"{LAST}.max_concurrency: is required with replica_strategy capacity",
-        f"not_available_yet: {TIER}.replica_strategy",
     ),
     Rule(
         "replica_affinity is one of two",
-        tier(replica_affinity='"none"'),
+        tier(replica_affinity='"session"'),
         tier(replica_affinity='"sticky"'),
         f"{TIER}.replica_affinity: must be one of: none, session",
-    ),
-    Rule(
-        "replica_affinity session is not there yet",
-        tier(replica_affinity='"none"'),
-        tier(replica_affinity='"session"'),
-        f"not_available_yet: {TIER}.replica_affinity",
     ),
     Rule(
         "context_limit is required of replicas too",

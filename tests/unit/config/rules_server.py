@@ -136,12 +136,11 @@ RULES = [
         server('decision_log_path = "decisions\\u0000.jsonl"'),
         f"server.decision_log_path: {PATH}",
     ),
-    not_yet(
-        "admission_state_path",
-        'admission_state_path = "state.json"',
-        "admission_state_path = 1",
+    Rule(
+        "admission_state_path is a path",
+        server('admission_state_path = "state.json"'),
+        server("admission_state_path = 1"),
         f"server.admission_state_path: {PATH}",
-        name="is a path",
     ),
     *(
         not_yet(

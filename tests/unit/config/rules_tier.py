@@ -1,6 +1,6 @@
 """What is true of every tier."""
 
-from tests.unit.config.toml import DIRECT, Rule, config, direct, in_order, inline
+from tests.unit.config.toml import DIRECT, Rule, config, direct, inline
 
 __all__ = ["RULES"]
 
@@ -24,7 +24,6 @@ UPSTREAM = {
     "context_limit": None,
     "health_path": '"/health"',
 }
-UPSTREAM_LATER = f"not_available_yet: {TIER}.metadata_source"
 NOT_WITH_UPSTREAM = "is not allowed with metadata_source upstream"
 COMPAT = {
     "system_position": ("keep", "merge_first", "as_user"),
@@ -142,10 +141,10 @@ KEYS = [
     changed("max_concurrency is above 0", "max_concurrency", "1", "0", CEILING),
     changed("max_concurrency is no other word", "max_concurrency", "7", '"all"', CEILING),
     Rule(
-        "max_concurrency auto is not there yet",
-        tier(max_concurrency="4"),
+        "max_concurrency may be auto",
         tier(max_concurrency='"auto"'),
-        f"not_available_yet: {TIER}.max_concurrency",
+        tier(max_concurrency='"Auto"'),
+        f"{TIER}.max_concurrency: {CEILING}",
     ),
     changed("engine is text", "engine", '""', "5", "must be text"),
     changed("quantization is text", "quantization", '"q4"', "4", "must be text"),
@@ -215,32 +214,23 @@ SOURCES = [
         "must be one of: configured, upstream",
     ),
     Rule(
-        "metadata_source upstream is not there yet",
-        tier(),
-        upstream(),
-        UPSTREAM_LATER,
-    ),
-    Rule(
         "metadata_source upstream needs dialect openai",
         upstream(),
         upstream(dialect='"anthropic"'),
-        f"{TIER}.dialect: must be openai with metadata_source upstream\n{UPSTREAM_LATER}",
-        UPSTREAM_LATER,
+        f"{TIER}.dialect: must be openai with metadata_source upstream",
     ),
     Rule(
         "metadata_source upstream needs health_path",
         upstream(),
         upstream(health_path=None),
-        f"{TIER}.health_path: is required with metadata_source upstream\n{UPSTREAM_LATER}",
-        UPSTREAM_LATER,
+        f"{TIER}.health_path: is required with metadata_source upstream",
     ),
     *(
         Rule(
             f"metadata_source upstream forbids {key}",
             upstream(),
             upstream(**{key: text}),
-            in_order(f"{TIER}.{key}: {NOT_WITH_UPSTREAM}", UPSTREAM_LATER),
-            UPSTREAM_LATER,
+            f"{TIER}.{key}: {NOT_WITH_UPSTREAM}",
         )
         for key, text in (
             ("model", '"served"'),
@@ -275,8 +265,8 @@ SOURCES = [
         "context_admission upstream may go with metadata_source upstream",
         upstream(context_admission='"upstream"'),
         upstream(context_admission='"exact"'),
-        f"{TIER}.context_admission: must be one of: estimate, upstream\n{UPSTREAM_LATER}",
-        f"not_available_yet: {TIER}.context_admission\n{UPSTREAM_LATER}",
+        f"{TIER}.context_admission: must be one of: estimate, upstream",
+        f"not_available_yet: {TIER}.context_admission",
     ),
     changed("model_identity is a boolean", "model_identity", "false", "0", FLAG),
     *(
@@ -302,6 +292,12 @@ SOURCES = [
         tier(),
         tier(replica_strategy='"round_robin"'),
         f"{TIER}.replica_strategy: is allowed only with replicas",
+    ),
+    Rule(
+        "replica_affinity is allowed only with replicas",
+        tier(),
+        tier(replica_affinity='"session"'),
+        f"{TIER}.replica_affinity: is allowed only with replicas",
     ),
 ]
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anvil_trio.config.endpoints import MAX_URL_CHARS, Endpoint, EndpointFault, parse_endpoint
-from anvil_trio.config.urls import normalise_trace_url
+from anvil_trio.config.urls import normalise_trace_url, router_fault
 
 HOSTS = st.sampled_from([
     "a.test",
@@ -111,3 +111,25 @@ def test_a_long_url_is_refused_before_it_is_read() -> None:
 def test_traces_go_to_v1_traces_where_no_path_is_given(text: str, url: str) -> None:
     """An empty path gets the usual one; any other path is kept."""
     assert normalise_trace_url(text) == url
+
+
+@pytest.mark.parametrize(
+    ("text", "is_near"),
+    [
+        ("http://127.0.0.1:8000", True),
+        ("https://127.9.9.9/", True),
+        ("http://[::1]:8000", True),
+        ("http://10.1.2.3:8000", True),
+        ("http://100.64.0.1:1", True),
+        ("http://[fd00::1]:1", True),
+        ("http://localhost:8000", False),
+        ("http://8.8.8.8:8000", False),
+        ("http://127.0.0.1:8000/v1", False),
+        ("http://user@127.0.0.1:8000", False),
+        ("ftp://127.0.0.1", False),
+        ("", False),
+    ],
+)
+def test_a_command_is_sent_to_a_literal_address_near_by(text: str, is_near: bool) -> None:
+    """No name, which another could answer for; no public address; no path."""
+    assert (router_fault(text) is None) is is_near

@@ -9,7 +9,8 @@ from anvil_trio.decisions.words import (
     RequestKind,
     WorkloadOutcome,
 )
-from anvil_trio.names import Alias, ClientId, RequestId
+from anvil_trio.facts import Freshness, MemberScore, Schedule
+from anvil_trio.names import Alias, ClientId, MemberId, RequestId
 
 GATEWAY_ID = RequestId("req_0123456789abcdef0123456789abcdef")
 ALIAS = Alias("llm.primary")
@@ -39,6 +40,33 @@ def replica_tier() -> Tier:
         for port, name in enumerate(("member-b", "member-a"), 1)
     )
     return Tier(id="primary", auth_env="KEY", replicas=members, model="served")
+
+
+def capacity_tier() -> Tier:
+    """The same two, ranked by how full they are."""
+    tier = replica_tier()
+    members = tuple(one.model_copy(update={"max_concurrency": 4}) for one in tier.replicas)
+    return tier.model_copy(update={"replicas": members, "replica_strategy": "capacity"})
+
+
+def schedule(*, is_affinity_hit: bool | None = None) -> Schedule:
+    """How `member-a` was chosen before `member-b`, whose engine had not been heard of lately."""
+    return Schedule(
+        MemberId("member-a"),
+        (
+            MemberScore(MemberId("member-a"), 1, 4, Freshness.FRESH, 250_000, 1),
+            MemberScore(MemberId("member-b"), 1, 4, Freshness.STALE, 0, 0),
+        ),
+        is_affinity_hit,
+    )
+
+
+def ranked_record(*, is_affinity_hit: bool | None = None) -> DecisionRecord:
+    """The record of a request whose member was chosen by that schedule."""
+    made = builder(capacity_tier())
+    made.asked_at = 10.5
+    made.selected(MemberId("member-a"), 10.5, schedule(is_affinity_hit=is_affinity_hit))
+    return finished(made)
 
 
 def builder(tier: Tier | None = None, *, caller: CallerIds | None = None) -> RecordBuilder:

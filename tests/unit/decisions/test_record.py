@@ -6,7 +6,13 @@ import pytest
 from anvil_trio.decisions.record import Attempt, DecisionRecord, checked_pair, render_line
 from anvil_trio.decisions.words import AttemptOutcome, AttemptReason, Selection
 from anvil_trio.names import MemberId
-from tests.unit.decisions.samples import builder, finished, record, replica_tier
+from tests.unit.decisions.samples import (
+    builder,
+    finished,
+    ranked_record,
+    record,
+    replica_tier,
+)
 
 ALWAYS = {
     "attempts",
@@ -41,10 +47,12 @@ ALWAYS = {
 }
 WHEN_KNOWN = {
     "admission_wait_ms",
+    "affinity_hit",
     "cache_read_input_tokens",
     "client_id",
     "config_sha256",
     "replica_member_id",
+    "replica_scheduler",
     "replica_selection",
     "router_version",
     "session_id",
@@ -83,7 +91,7 @@ def test_the_least_known_record_shows_exactly_the_keys_that_always_stand():
 def test_the_best_known_record_adds_exactly_the_keys_that_may_be_absent():
     """The whole list of keys is closed."""
     known = msgspec.structs.replace(
-        served_by_a_member(), session_id="session", cache_read_input_tokens=0
+        ranked_record(is_affinity_hit=False), session_id="session", cache_read_input_tokens=0
     )
     line = json.loads(render_line(known))
     assert set(line) == ALWAYS | WHEN_KNOWN
@@ -119,7 +127,7 @@ def test_a_line_is_compact_sorted_and_ends_once():
 
 def test_a_line_can_be_read_back():
     """A reader of the journal gets the record that was written."""
-    written = served_by_a_member()
+    written = ranked_record(is_affinity_hit=True)
     assert msgspec.json.decode(render_line(written), type=DecisionRecord) == written
 
 

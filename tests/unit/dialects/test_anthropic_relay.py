@@ -308,3 +308,18 @@ def test_what_waits_is_handed_on_at_the_end():
     assert kinds == ["tool_use", "text"]
     assert b"late" in out
     assert out.count(b"event: content_block_stop") == 2
+
+
+def test_a_stream_that_is_cut_is_no_good_end():
+    """An engine that closes before any stop reason leaves a failure, and no `message_stop`."""
+    translator = relay()
+    translator.feed(START + said("x"))
+    assert translator.close() == b""
+    assert translator.failure == problem(Code.UPSTREAM_ERROR)
+
+
+def test_a_stream_begins_once():
+    """A second `message_start`, which clients take for a fault, is dropped."""
+    out = relayed(START + said("x") + START + ended(output_tokens=1))
+    assert out.count(b"event: message_start") == 1
+    assert read_stream(out)["content"][0]["text"] == "x"

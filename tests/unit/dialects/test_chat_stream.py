@@ -1,5 +1,6 @@
 """What a translator learns from a stream, and what it hands on."""
 
+import json
 from typing import Any
 
 import pytest
@@ -246,3 +247,20 @@ def test_the_dialect_makes_a_translator_for_a_request():
     assert not stream.is_finished
     stream.feed(delta({}, index=1, finish="stop"))
     assert stream.is_finished
+
+
+@pytest.mark.parametrize("inner", ['"my-model"', '"my-models"', "{}"])
+def test_reply_model_is_its_own_member_and_no_other(inner):
+    """A `model` that a member of the event holds is not taken for its own, however spaced."""
+    chunk = '{"model": "my-model","x":{"model":' + inner + '},"choices":[]}'
+    (out,) = translated(f"data: {chunk}\n\n".encode(), model="a")
+    assert out["model"] == "a"
+    assert out["x"]["model"] == json.loads(inner)
+
+
+def test_reasoning_content_is_added_to_the_delta_and_nowhere_else():
+    """A `delta` that some other member holds is left alone, however the event is spaced."""
+    choice = '{"index":0,"delta": {"reasoning":"hm"},"x":{"delta":{}}}'
+    (out,) = translated(f'data: {{"choices":[{choice}]}}\n\n'.encode())
+    assert out["choices"][0]["delta"] == {"reasoning": "hm", "reasoning_content": "hm"}
+    assert out["choices"][0]["x"] == {"delta": {}}

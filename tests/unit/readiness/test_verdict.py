@@ -4,12 +4,10 @@ import json
 
 import pytest
 
-from anvil_trio.facts import Verdict
+from anvil_trio.facts import Answer, Silence, Verdict
 from anvil_trio.readiness.verdict import (
     PENDING,
-    Answer,
     Finding,
-    Silence,
     Standing,
     judge_health,
     judge_identity,

@@ -3,8 +3,15 @@
 from collections.abc import Iterable, Mapping
 
 from anvil_trio.actors.messages import Inspect, OwnerGone, Refused, Release, Ticket, Withdraw
-from anvil_trio.facts import MemberSnapshot, Readiness, TierSnapshot
-from anvil_trio.names import ClientId, MemberId, OwnerId, TierId
+from anvil_trio.facts import (
+    Freshness,
+    MemberSnapshot,
+    Pressure,
+    Readiness,
+    Schedule,
+    TierSnapshot,
+)
+from anvil_trio.names import ClientId, MemberId, OwnerId, SessionId, TierId
 from anvil_trio.tiers.messages import (
     Acquire,
     Drain,
@@ -13,9 +20,13 @@ from anvil_trio.tiers.messages import (
     Reconfigure,
     SetQuiesced,
     SetReadiness,
+    SetSignals,
     TierMessage,
 )
+from anvil_trio.tiers.ranking import Strategy
 from anvil_trio.tiers.state import TierState
+
+FRESH = Freshness.FRESH
 
 __all__ = ["Desk"]
 
@@ -31,12 +42,18 @@ class Desk:
         members: Mapping[str, int | None] | str = "ab",
         ceiling: int | None = None,
         ready: Iterable[str] | None = None,
+        strategy: str = "round_robin",
     ) -> None:
         ceilings = dict.fromkeys(members) if isinstance(members, str) else members
         self.withdrawn: set[Ticket] = set()
         self.state = TierState(
-            TierId("t"), {MemberId(m): c for m, c in ceilings.items()}, ceiling, self.withdrawn
+            TierId("t"),
+            {MemberId(m): c for m, c in ceilings.items()},
+            ceiling,
+            self.withdrawn,
+            Strategy(strategy),
         )
+        self.schedules: dict[int, Schedule | None] = {}
         self.answers: dict[int, str] = {}
         self.number = 0
         self.generation = 0
@@ -48,23 +65,34 @@ class Desk:
         for ticket, reply in replies:
             assert ticket.number not in self.answers
             match reply:
-                case Granted(member_id):
+                case Granted(member_id, schedule):
                     self.answers[ticket.number] = member_id
+                    self.schedules[ticket.number] = schedule
                 case Refused(reason):
                     self.answers[ticket.number] = reason.value
                 case Drained():
                     self.answers[ticket.number] = "drained"
         return [ticket.number for ticket, _ in replies]
 
-    def acquire(self, client: str = "c", owner: int = 1) -> int:
+    def acquire(self, client: str = "c", owner: int = 1, session: str | None = None) -> int:
         """The number of a new ticket that has asked for a lease."""
         self.number += 1
-        self.say(Acquire(self.ticket(self.number, owner), ClientId(client)))
+        whose = None if session is None else SessionId(session)
+        self.say(Acquire(self.ticket(self.number, owner), ClientId(client), whose))
         return self.number
 
-    def took(self, client: str = "c", owner: int = 1) -> str:
+    def took(self, client: str = "c", owner: int = 1, session: str | None = None) -> str:
         """What a new ticket was answered at once: a member, a reason, or `waits`."""
-        return self.answers.get(self.acquire(client, owner), "waits")
+        return self.answers.get(self.acquire(client, owner, session), "waits")
+
+    def signals(self, **ppm: int | None) -> list[int]:
+        """These members have fresh pressures, or stale ones (None); the others are unknown."""
+        return self.say(
+            SetSignals({
+                MemberId(name): Pressure(Freshness.STALE if value is None else FRESH, value)
+                for name, value in ppm.items()
+            })
+        )
 
     def release(self, number: int, owner: int = 1) -> list[int]:
         return self.say(Release(self.ticket(number, owner)))

@@ -6,6 +6,8 @@ happened. Turns between clients are told by stamps instead of queues.
 
 from collections.abc import Set
 from dataclasses import dataclass, field
+from fractions import Fraction
+from hashlib import blake2b
 
 from anvil_trio.actors.messages import (
     Inspect,
@@ -16,8 +18,15 @@ from anvil_trio.actors.messages import (
     Ticket,
     Withdraw,
 )
-from anvil_trio.facts import MemberSnapshot, TierPhase, TierSnapshot
-from anvil_trio.names import ClientId, MemberId, OwnerId, TierId
+from anvil_trio.facts import (
+    MemberScore,
+    MemberSnapshot,
+    Pressure,
+    Schedule,
+    TierPhase,
+    TierSnapshot,
+)
+from anvil_trio.names import ClientId, MemberId, OwnerId, SessionId, TierId
 from anvil_trio.tiers.messages import (
     Acquire,
     Drain,
@@ -26,9 +35,11 @@ from anvil_trio.tiers.messages import (
     Reconfigure,
     SetQuiesced,
     SetReadiness,
+    SetSignals,
     TierMessage,
     TierReply,
 )
+from anvil_trio.tiers.ranking import Strategy
 
 __all__ = ["TierModel"]
 
@@ -54,6 +65,9 @@ class TierModel:
     drains: list[Drain] = field(default_factory=list)
     retired: dict[MemberId, int | None] = field(default_factory=dict)
     last: MemberId | None = None
+    strategy: Strategy = Strategy.ROUND_ROBIN
+    pressures: dict[MemberId, Pressure] = field(default_factory=dict)
+    sessions: dict[Ticket, SessionId | None] = field(default_factory=dict)
     gone: set[OwnerId] = field(default_factory=set)
 
     # What follows from the lists.
@@ -79,6 +93,45 @@ class TierModel:
         later = [m for m in free if self.last is None or m > self.last]
         return later + [m for m in free if m not in later]
 
+    def choice(self, session: SessionId | None) -> tuple[MemberId, Schedule | None]:
+        """The member that comes out first of one plain sort, and the note of it."""
+        turn = [m for m in sorted(self.ceilings) if self.may_serve(m)]
+        turn = [m for m in turn if self.last is None or m > self.last] + [
+            m for m in turn if self.last is not None and m <= self.last
+        ]
+        scores = []
+        keys = {}
+        for member in sorted(self.candidates()):
+            pressure = self.pressures.get(member, Pressure())
+            ceiling = self.ceilings[member]
+            load = Fraction(0) if ceiling is None else Fraction(self.active(member), ceiling)
+            is_unknown = pressure.freshness != "fresh"
+            keys[member] = (load, is_unknown, 0 if is_unknown else pressure.ppm)
+            scores.append(
+                MemberScore(
+                    member,
+                    0 if ceiling is None else self.active(member),
+                    1 if ceiling is None else ceiling,
+                    pressure.freshness,
+                    0 if is_unknown else pressure.ppm or 0,
+                    turn.index(member),
+                )
+            )
+        if self.strategy is Strategy.ROUND_ROBIN:
+            scores, keys = [], dict.fromkeys(keys, (Fraction(0), False, 0))
+        best = [m for m in turn if m in keys and keys[m] == min(keys.values())]
+        if session is None:
+            chosen, is_hit = best[0], None
+        else:
+            homes = {m: blake2b(f"{session} {m}".encode(), digest_size=8).digest() for m in turn}
+            homes |= {
+                m: blake2b(f"{session} {m}".encode(), digest_size=8).digest() for m in self.ceilings
+            }
+            chosen = max(best, key=lambda m: homes[m])
+            is_hit = chosen == max(homes, key=lambda m: homes[m])
+        is_noted = scores or session is not None
+        return chosen, Schedule(chosen, tuple(scores), is_hit) if is_noted else None
+
     def refusal(self) -> Refused | None:
         if self.quiesced:
             return Refused(RefusalReason.QUIESCED)
@@ -97,6 +150,7 @@ class TierModel:
         if isinstance(message, Acquire):
             if message.ticket in self.withdrawn:
                 return []
+            self.sessions[message.ticket] = message.session_id
             self.stand(message.ticket, message.client_id)
         elif isinstance(message, Inspect):
             return [(message.ticket, self.snapshot())]
@@ -124,6 +178,9 @@ class TierModel:
             if message.readiness.generation >= self.generation:
                 self.generation = message.readiness.generation
                 self.ready = set(message.readiness.eligible)
+        elif isinstance(message, SetSignals):
+            known = {**self.ceilings, **self.retired}
+            self.pressures = {m: p for m, p in message.pressures.items() if m in known}
         elif isinstance(message, SetQuiesced):
             self.set_quiesced(message)
         elif isinstance(message, Reconfigure):
@@ -148,6 +205,8 @@ class TierModel:
         self.retired = {m: c for m, c in everyone.items() if m not in message.members}
         self.ceilings = dict(message.members)
         self.ceiling = message.ceiling
+        self.strategy = message.strategy or self.strategy
+        self.pressures = {m: p for m, p in self.pressures.items() if m in self.ceilings}
         if self.ready is not None:
             self.ready = {member for member in self.ready if member in self.ceilings}
 
@@ -178,10 +237,10 @@ class TierModel:
             if ticket in self.withdrawn:
                 continue
             self.stamps[turn] = self.clock
-            member = self.candidates()[0]
+            member, schedule = self.choice(self.sessions[ticket])
             self.last = member
             self.leases.append((ticket, member))
-            granted.append((ticket, Granted(member)))
+            granted.append((ticket, Granted(member, schedule)))
         return granted
 
     def serve_drains(self) -> Replies:

@@ -14,6 +14,11 @@ from tests.unit.tiers.desk import Desk
 MEMBERS = [MemberId(name) for name in "bdf"]
 
 
+def asked(number: int, client: str, owner: int = 1) -> Acquire:
+    """One caller in line."""
+    return Acquire(Desk.ticket(number, owner), ClientId(client))
+
+
 @pytest.mark.parametrize(
     ("cursor", "order"),
     [(None, "bdf"), ("", "bdf"), ("b", "dfb"), ("c", "dfb"), ("f", "bdf"), ("z", "bdf")],
@@ -26,29 +31,29 @@ def test_the_order_begins_after_the_cursor(cursor, order):
 def test_a_client_that_leaves_the_line_loses_its_turn():
     """A client whose last waiter left stands behind all others when it comes back."""
     line = WaitingLine(frozenset())
-    line.join(Desk.ticket(1), ClientId("a"))
-    line.join(Desk.ticket(2), ClientId("b"))
+    line.join(asked(1, "a"))
+    line.join(asked(2, "b"))
     line.leave(Desk.ticket(1))
-    line.join(Desk.ticket(3), ClientId("a"))
-    assert [line.take(), line.take(), line.take()] == [Desk.ticket(2), Desk.ticket(3), None]
+    line.join(asked(3, "a"))
+    assert [line.take(), line.take(), line.take()] == [asked(2, "b"), asked(3, "a"), None]
 
 
 def test_one_of_several_waiters_may_leave():
     """A client keeps its turn while it has other waiters."""
     line = WaitingLine(frozenset())
     for number, client in enumerate("aab"):
-        line.join(Desk.ticket(number), ClientId(client))
+        line.join(asked(number, client))
     line.leave(Desk.ticket(0))
     assert Desk.ticket(0) not in line
     assert len(line) == 2
-    assert line.take() == Desk.ticket(1)
+    assert line.take() == asked(1, "a")
 
 
 def test_a_whole_owner_leaves_the_line():
     """All waiters of an owner leave together, and nobody else."""
     line = WaitingLine(frozenset())
-    line.join(Desk.ticket(1, owner=1), ClientId("a"))
-    line.join(Desk.ticket(1, owner=2), ClientId("a"))
+    line.join(asked(1, "a", owner=1))
+    line.join(asked(1, "a", owner=2))
     line.leave_all(OwnerId(1))
     assert line.clear() == [Desk.ticket(1, owner=2)]
     assert line.by_client() == {}

@@ -12,8 +12,8 @@ from hypothesis.stateful import (
 )
 
 from anvil_trio.actors.messages import Inspect, OwnerGone, Refused, Release, Ticket, Withdraw
-from anvil_trio.facts import Readiness, TierPhase
-from anvil_trio.names import ClientId, MemberId, OwnerId, TierId
+from anvil_trio.facts import Freshness, Pressure, Readiness, TierPhase
+from anvil_trio.names import ClientId, MemberId, OwnerId, SessionId, TierId
 from anvil_trio.tiers.messages import (
     Acquire,
     Drain,
@@ -22,8 +22,10 @@ from anvil_trio.tiers.messages import (
     Reconfigure,
     SetQuiesced,
     SetReadiness,
+    SetSignals,
     TierMessage,
 )
+from anvil_trio.tiers.ranking import Strategy
 from anvil_trio.tiers.state import TierState
 from tests.unit.tiers.model import TierModel
 
@@ -32,17 +34,24 @@ CEILINGS = st.one_of(st.none(), st.integers(1, 3))
 CONFIGURATIONS = st.dictionaries(MEMBERS, CEILINGS, min_size=1)
 CLIENTS = st.sampled_from([ClientId(name) for name in "pqr"])
 OWNERS = st.sampled_from([OwnerId(1), OwnerId(2), OwnerId(3)])
+STRATEGIES = st.sampled_from(Strategy)
+SESSIONS = st.none() | st.sampled_from([SessionId(name) for name in "xyz"])
+PRESSURES = st.one_of(
+    st.integers(0, 3).map(lambda ppm: Pressure(Freshness.FRESH, ppm)),
+    st.sampled_from([Freshness.STALE, Freshness.FAILED, Freshness.UNKNOWN]).map(Pressure),
+)
 INSPECTOR = Ticket(OwnerId(0), 0)
 
 
 class TierMachine(RuleBasedStateMachine):
     """Says everything that can be said to a tier, in any order."""
 
-    @initialize(members=CONFIGURATIONS, ceiling=CEILINGS)
-    def open(self, members, ceiling):
+    @initialize(members=CONFIGURATIONS, ceiling=CEILINGS, strategy=STRATEGIES)
+    def open(self, members, ceiling, strategy):
         self.withdrawn: set[Ticket] = set()
-        self.state = TierState(TierId("t"), members, ceiling, self.withdrawn)
+        self.state = TierState(TierId("t"), members, ceiling, self.withdrawn, strategy)
         self.model = TierModel(TierId("t"), dict(members), ceiling, self.withdrawn)
+        self.model.strategy = strategy
         self.numbers = 0
         self.generation = 0
         self.waiting: dict[Ticket, ClientId] = {}
@@ -91,12 +100,12 @@ class TierMachine(RuleBasedStateMachine):
     def has_left(self, ticket: Ticket) -> bool:
         return ticket in self.withdrawn
 
-    @rule(owner=OWNERS, client=CLIENTS)
-    def acquire(self, owner, client):
+    @rule(owner=OWNERS, client=CLIENTS, session=SESSIONS)
+    def acquire(self, owner, client, session):
         ticket = self.ticket(owner)
         if owner not in self.gone:
             self.waiting[ticket] = client
-        self.say(Acquire(ticket, client))
+        self.say(Acquire(ticket, client, session))
 
     @rule(owner=OWNERS, client=CLIENTS)
     def acquire_and_leave_before_it_is_read(self, owner, client):
@@ -146,6 +155,10 @@ class TierMachine(RuleBasedStateMachine):
         self.generation += age
         self.say(SetReadiness(Readiness(self.generation, eligible)))
 
+    @rule(pressures=st.dictionaries(MEMBERS, PRESSURES))
+    def set_signals(self, pressures):
+        self.say(SetSignals(pressures))
+
     @rule(is_quiesced=st.booleans(), member=st.none() | MEMBERS)
     def set_quiesced(self, is_quiesced, member):
         self.say(SetQuiesced(is_quiesced, member))
@@ -157,9 +170,9 @@ class TierMachine(RuleBasedStateMachine):
             self.drains.append(ticket)
         self.say(Drain(ticket, member))
 
-    @rule(members=CONFIGURATIONS, ceiling=CEILINGS)
-    def reconfigure(self, members, ceiling):
-        self.say(Reconfigure(members, ceiling))
+    @rule(members=CONFIGURATIONS, ceiling=CEILINGS, strategy=st.none() | STRATEGIES)
+    def reconfigure(self, members, ceiling, strategy):
+        self.say(Reconfigure(members, ceiling, strategy))
 
     @precondition(lambda self: len(self.gone) < 2)
     @rule(owner=OWNERS)

@@ -11,8 +11,17 @@ from anvil_trio.config.model import (
     ServerSettings,
     Tier,
 )
-from anvil_trio.facts import MemberSnapshot, TierPhase, TierSnapshot, Verdict
+from anvil_trio.facts import (
+    Freshness,
+    MemberSnapshot,
+    Pressure,
+    TierPhase,
+    TierSnapshot,
+    Verdict,
+)
 from anvil_trio.names import DIRECT_MEMBER, MemberId, TierId
+from anvil_trio.signals.engines import Observation, SignalState
+from anvil_trio.signals.freshness import Signal
 
 CANARY = "kanarie"
 """Stands in every string that no page may show; `canary` makes them distinct."""
@@ -104,6 +113,34 @@ def config() -> RouterConfig:
         source=canary("source").encode(),
         sha256=canary("digest"),
     )
+
+
+def capacity_config() -> RouterConfig:
+    """The same, with members that are ranked by how full they are."""
+    tier = replica_tier().model_copy(update={"replica_strategy": "capacity"})
+    return config().model_copy(update={"tiers": (tier, direct_tier())})
+
+
+def busy_engine(tier_id, member_id):
+    """Every engine was read just now, and is busy."""
+    return Signal(
+        Pressure(Freshness.FRESH, 375_000),
+        Observation(
+            requests_running=3,
+            requests_waiting=0,
+            kv_cache_usage_fraction=0.25,
+            generation_tokens_total=1200,
+            requests_state=SignalState.VALID,
+            kv_state=SignalState.VALID,
+        ),
+    )
+
+
+def ranked_engines(tier_id, member_id):
+    """Member a was read just now; member b hangs."""
+    if member_id == A:
+        return busy_engine(tier_id, member_id)
+    return Signal(Pressure(Freshness.FAILED), reason="metrics_transport")
 
 
 def verdicts(a=PASSED, b=PASSED, direct=OPEN):

@@ -2,6 +2,7 @@ from anvil_trio.facts import TierPhase
 from anvil_trio.names import Alias
 from anvil_trio.views.capacity import project_capacity
 from anvil_trio.views.replica import show_tier
+from anvil_trio.views.signals import unwatched
 from tests.unit.views.samples import (
     DIRECT,
     DOWN,
@@ -14,12 +15,30 @@ from tests.unit.views.samples import (
     verdicts,
 )
 
+NO_NUMBERS = {
+    "status": "unavailable",
+    **dict.fromkeys((
+        "requests_running",
+        "requests_waiting",
+        "kv_cache_usage_fraction",
+        "kv_cache_used_tokens_estimate",
+        "kv_cache_remaining_tokens_estimate",
+        "preemptions_total",
+        "multimodal_cache_queries_total",
+        "multimodal_cache_hits_total",
+        "generation_tokens_total",
+        "generation_throughput_tokens_per_second",
+        "prefix_cache_queries_total",
+        "prefix_cache_hits_total",
+        "prefix_cache_hit_rate",
+    )),
+}
 SNAPSHOTS = {REPLICA: replica_snapshot(2, 1, waiting=4), DIRECT: direct_snapshot(5)}
 
 
 def page(verdict_of, snapshots=SNAPSHOTS, only=None):
     """The page over the sample configuration."""
-    return read(project_capacity(config(), verdict_of, snapshots, only=only))
+    return read(project_capacity(config(), verdict_of, snapshots, unwatched, only=only))
 
 
 def test_a_direct_row_has_exactly_its_documented_keys():
@@ -39,6 +58,7 @@ def test_a_direct_row_has_exactly_its_documented_keys():
             "waiting_requests": 0,
             "draining": False,
         },
+        "live": {**NO_NUMBERS, "reason": "metrics_unsupported_engine"},
     }
 
 
@@ -62,6 +82,7 @@ def test_a_replica_row_adds_exactly_the_shared_projection():
             "draining": False,
             "member_active_requests": {"member-a": 2, "member-b": 1},
         },
+        "live": {**NO_NUMBERS, "reason": "replica_metrics_not_aggregated"},
     }
 
 

@@ -5,6 +5,7 @@ from anvil_trio.facts import Verdict
 from anvil_trio.views.capacity import project_capacity
 from anvil_trio.views.fingerprint import project_config
 from anvil_trio.views.models import project_models
+from anvil_trio.views.signals import unwatched
 from anvil_trio.views.status import project_status
 from tests.unit.views.samples import (
     CANARY,
@@ -28,7 +29,7 @@ def pages(verdict_of, snapshots):
     planted = config()
     return {
         "models": project_models(planted, verdict_of),
-        "capacity": project_capacity(planted, verdict_of, snapshots),
+        "capacity": project_capacity(planted, verdict_of, snapshots, unwatched),
         "status": project_status(
             planted, snapshots, package_version="0.1.0", started_unix=0, now_unix=1
         ),

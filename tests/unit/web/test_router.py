@@ -12,7 +12,7 @@ def test_only_liveness_and_the_root_are_open():
 
 
 def test_each_route_says_who_may_use_it():
-    """The whole table: `inference:use` reaches chat and discovery, nothing reaches the status."""
+    """The whole table: `inference:use` reaches chat and discovery, and no more."""
     assert {(route.method, route.path): route.scope for route in ROUTES.values()} == {
         ("GET", "/"): None,
         ("GET", "/healthz"): None,
@@ -25,6 +25,8 @@ def test_each_route_says_who_may_use_it():
         ("GET", "/v1/models/capacity"): Scope.INFERENCE_USE,
         ("GET", "/v1/models/{model}"): Scope.INFERENCE_USE,
         ("GET", "/v1/router/status"): Scope.OPERATOR,
+        ("GET", "/v1/admin/transition"): Scope.OPERATOR,
+        ("POST", "/v1/admin/transition"): Scope.OPERATOR,
     }
 
 

@@ -1,9 +1,12 @@
 """A client's leaving is seen, whatever it sent before, and only when it did leave."""
 
+import socket
+
 import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
+from anvil_trio.net.sockets import close, receive_some
 from tests.support.wire import post, serving, until
 from tests.support.wire_apps import Receive, Scope, Send, client_of, read_body, reply
 
@@ -88,6 +91,20 @@ async def test_too_much_sent_ahead_ends_the_connection():
                 await silent.ended.wait()
 
 
+async def test_pipelining_faster_than_answers_come_ends_the_connection():
+    """`_PausedReader`: what earlier replies left unread counts, so nobody fills our memory."""
+
+    async def handler(scope: Scope, receive: Receive, send: Send) -> None:
+        await reply(send, b"x")
+
+    async with serving(handler) as served, await served.connect() as client:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(client.send, post() * 50_000)
+            data, _ = await client.read_to_end()
+        assert data.count(b"HTTP/1.1 200") < 50_000
+        await until(lambda: served.server.open_connections == 0)
+
+
 async def test_leaving_amid_the_body_is_seen():
     """`Inbox.receive`: half a body and then the end gives `http.disconnect` after what came."""
     kinds: list[object] = []
@@ -145,3 +162,13 @@ async def test_a_client_that_left_before_anyone_listened_is_known_to_be_gone():
         go_on.set()
         with trio.fail_after(10):
             await seen.wait()
+
+
+async def test_a_socket_that_was_closed_is_not_read():
+    """`receive_some`: who reads on after a close is told; trio would keep its task under fd -1."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        close(ours)
+        for _ in range(2):
+            with pytest.raises(trio.ClosedResourceError):
+                await receive_some(ours, 1)

@@ -115,6 +115,27 @@ async def test_a_byte_beyond_ascii_in_the_path_ends_that_stream(path):
         assert await client.reply(await client.ask(body=b"well")) == b"well"
 
 
+async def test_a_websocket_header_beyond_ascii_ends_that_stream():
+    """`Http2`: hypercorn would end the connection; here that request gets a 400."""
+    async with serving(echo) as served, await served.connect() as raw:
+        client = await H2Client(raw, hostile=True).start()
+        bad = client.h2.get_next_available_stream_id()
+        head = [
+            (b":method", b"CONNECT"),
+            (b":protocol", b"websocket"),
+            (b":scheme", b"http"),
+            (b":authority", b"a"),
+            (b":path", b"/"),
+            (b"sec-websocket-version", b"13"),
+            (b"sec-websocket-protocol", b"\xff"),
+        ]
+        client.h2.send_headers(bad, head)
+        await client.flush()
+        await client.reply(bad)
+        assert client.headers(bad)[b":status"] == b"400"
+        assert await client.reply(await client.ask(body=b"well")) == b"well"
+
+
 async def test_a_body_that_comes_after_the_answer_harms_nobody():
     """`Http2`: what is still sent for an answered stream is dropped, and its window given back."""
 

@@ -1,0 +1,106 @@
+"""How a command speaks to a running router: one request, within bounds, to this machine or network.
+
+No proxy, no redirect, no setting of the environment; what goes wrong is told in fixed words that
+show neither the address nor the token nor what the router said (R012).
+"""
+
+from dataclasses import dataclass
+from http import HTTPStatus
+
+import httpx
+import msgspec
+import trio
+from pydantic import JsonValue
+
+from anvil_trio.cli.envelope import CommandFailed, Failure
+from anvil_trio.cli.exits import Exit
+from anvil_trio.config.json_object import read_json_object
+from anvil_trio.upstream.stream import Head, UpstreamStream
+from anvil_trio.upstream.transport import MemberTransport
+
+__all__ = ["MAX_REPLY_BYTES", "Question", "ask_router"]
+
+MAX_REPLY_BYTES = 262_144
+
+_ERRORS = {
+    "invalid_transition": "The router refuses this: no such tier or member, or it is not quiesced.",
+    "server_busy": "The router is busy with other orders.",
+    "transition_failed": "The router could not do it; nothing has changed.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One request. `body` makes it a POST; `query` is that of a GET."""
+
+    url: str
+    token: str
+    path: str
+    query: dict[str, str]
+    body: dict[str, JsonValue] | None
+    timeout_s: float
+
+
+async def ask_router(question: Question) -> dict[str, JsonValue]:
+    """The object that the router answers. Raises CommandFailed for everything else."""
+    try:
+        with trio.fail_after(question.timeout_s):
+            status, body = await _exchange(question)
+    except (httpx.HTTPError, trio.TooSlowError):
+        raise _transport("router_unreachable", "The router did not answer.") from None
+    if body is None:
+        raise _transport("router_response_oversized", "The router's answer is too large.")
+    reply = read_json_object(body)
+    if status != HTTPStatus.OK:
+        raise _refusal(status, reply)
+    if reply is None:
+        raise _transport("router_response_invalid", "The router's answer could not be read.")
+    return dict(reply)
+
+
+async def _exchange(question: Question) -> tuple[int, bytes | None]:
+    """Status and body; None for a body above the bound, of which no more is read."""
+    headers = [
+        ("authorization", f"Bearer {question.token}"),
+        ("content-type", "application/json"),
+        ("accept-encoding", "identity"),
+    ]
+    body = b"" if question.body is None else msgspec.json.encode(question.body)
+    request = httpx.Request(
+        "GET" if question.body is None else "POST",
+        httpx.URL(question.url, path=question.path, params=question.query),
+        headers=headers,
+        content=body,
+    )
+    # Our own connections: they follow nothing, ask no proxy and read no environment.
+    stream = await MemberTransport(question.url, keepalive_s=0).send(request, body)
+    try:
+        return await _read(stream)
+    finally:
+        await stream.aclose()  # never waits
+
+
+async def _read(stream: UpstreamStream) -> tuple[int, bytes | None]:
+    head = await stream.receive()
+    assert isinstance(head, Head), "a reply begins with its head"
+    body = bytearray()
+    while isinstance(part := await stream.receive(), bytes):
+        body += part
+        if len(body) > MAX_REPLY_BYTES:
+            return head.status, None
+    return head.status, bytes(body)
+
+
+def _refusal(status: int, reply: object) -> CommandFailed:
+    """The router's own code, if it is one of those that a transition may have."""
+    if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+        return _transport("router_access_denied", "The router does not accept this token.")
+    error = reply.get("error") if isinstance(reply, dict) else None
+    code = error.get("code") if isinstance(error, dict) else None
+    if isinstance(code, str) and code in _ERRORS:
+        return CommandFailed(Failure(Exit.EXECUTION, code, _ERRORS[code]))
+    return _transport("router_http_error", "The router did not do what was asked.")
+
+
+def _transport(code: str, message: str) -> CommandFailed:
+    return CommandFailed(Failure(Exit.TRANSPORT, code, message))

@@ -1,0 +1,1 @@
+"""What the operator wants of each tier and member, and the file that remembers it."""

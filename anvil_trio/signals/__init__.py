@@ -1,0 +1,1 @@
+"""What the engines say of their own load: texts, observations, ages, and who reads them when."""

@@ -1,0 +1,1 @@
+"""Quiesce, drain and readmit: what an operator orders, and what becomes of it."""

@@ -1,0 +1,1 @@
+"""The sampler on virtual time."""
