@@ -58,6 +58,8 @@ def run_in_foreground(told_path: str | None, policy_path: str | None, host: str,
     or policy that is not valid ends it with status 2 and every problem on a line of stderr.
     """
     config = _loaded(told_path, policy_path)
+    if config.server.auth_env is None:
+        click.echo("Warning: no server.auth_env: whoever reaches the router may use it.", err=True)
     if not _is_loopback(host):
         click.echo("Warning: this address can be reached from other machines.", err=True)
     set_up_events()

@@ -18,6 +18,7 @@ __all__ = [
     "OutputLimit",
     "RenderedReply",
     "RenderedRequest",
+    "StreamProgress",
     "StreamTranslator",
     "Usage",
 ]
@@ -117,21 +118,12 @@ class RenderedReply:
     has_content: bool
 
 
-class StreamTranslator(Protocol):
-    """One reply stream, engine's bytes in, caller's bytes out; knows no clock and no socket.
-
-    `feed` never loses what came before a fault: it returns the bytes that are good, then
-    `failure` is set and nothing more may be fed. Memory is bounded by `max_event_bytes` + 256 KiB.
-    """
+class StreamProgress(Protocol):
+    """How far a reply stream has come, whatever its bytes are turned into."""
 
     @property
     def events(self) -> int:
         """Real events so far; comments and blank events are not progress."""
-        ...
-
-    @property
-    def has_content(self) -> bool:
-        """Whether some text, reasoning or tool argument has been handed on."""
         ...
 
     @property
@@ -162,6 +154,19 @@ class StreamTranslator(Protocol):
     @property
     def failure(self) -> Problem | None:
         """What broke the stream, if anything did."""
+        ...
+
+
+class StreamTranslator(StreamProgress, Protocol):
+    """One reply stream, engine's bytes in, caller's bytes out; knows no clock and no socket.
+
+    `feed` never loses what came before a fault: it returns the bytes that are good, then
+    `failure` is set and nothing more may be fed. Memory is bounded by `max_event_bytes` + 256 KiB.
+    """
+
+    @property
+    def has_content(self) -> bool:
+        """Whether some text, reasoning or tool argument has been handed on."""
         ...
 
     def feed(self, data: bytes) -> bytes:

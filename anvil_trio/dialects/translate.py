@@ -13,7 +13,7 @@ from anvil_trio.dialects.events import (
     StreamEvent,
     TextDelta,
 )
-from anvil_trio.dialects.ir import FinishReason, Usage
+from anvil_trio.dialects.ir import FinishReason, StreamProgress, Usage
 from anvil_trio.errors import Problem, UpstreamFailed
 
 __all__ = ["EventDecoder", "StreamEncoder", "TranslatedStream"]
@@ -21,47 +21,12 @@ __all__ = ["EventDecoder", "StreamEncoder", "TranslatedStream"]
 _CONTENT = (TextDelta, ReasoningDelta, CallBegan, ArgumentsDelta)
 
 
-class EventDecoder(Protocol):
-    """One engine's stream, bytes in, events out; the attributes are those of `StreamTranslator`.
+class EventDecoder(StreamProgress, Protocol):
+    """One engine's stream, bytes in, events out.
 
     Like a translator it never loses what came before a fault: the good events are returned, and
     `failure` is set.
     """
-
-    @property
-    def events(self) -> int:
-        """Real events so far; comments and blank events are not progress."""
-        ...
-
-    @property
-    def is_finished(self) -> bool:
-        """Whether a finish reason was seen."""
-        ...
-
-    @property
-    def is_done(self) -> bool:
-        """Whether the engine said that nothing more will come."""
-        ...
-
-    @property
-    def finish_reason(self) -> FinishReason | None:
-        """Why the reply ended, once that is known."""
-        ...
-
-    @property
-    def is_finish_reason_missing(self) -> bool:
-        """Whether the reply ended well without a finish reason."""
-        ...
-
-    @property
-    def usage(self) -> Usage:
-        """The engine's counts so far."""
-        ...
-
-    @property
-    def failure(self) -> Problem | None:
-        """What broke the stream, if anything did."""
-        ...
 
     def feed(self, data: bytes) -> list[StreamEvent]:
         """Take one read."""

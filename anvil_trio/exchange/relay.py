@@ -5,6 +5,7 @@ still to be told is told after both have been given back, so that nothing which 
 for a caller without a bound.
 """
 
+from abc import ABC, abstractmethod
 from http import HTTPStatus
 
 import trio
@@ -29,7 +30,7 @@ _LAPSED: dict[Due, tuple[Outcome, Code]] = {
 }
 
 
-class Relay:
+class Relay(ABC):
     """What both kinds of reply share: the lapse loop, the head, and collecting a whole body.
 
     Whatever was received is stored before anything else is awaited, so a lapse may cut in
@@ -58,11 +59,13 @@ class Relay:
             return self._broken(failure.problem)
         return self._lapsed(due)
 
+    @abstractmethod
     async def _resume(self, due: Due) -> None:
-        """Go on where a lapse cut in."""
+        """Go on where a lapse cut in: do what is `due`, end what was under way."""
 
+    @abstractmethod
     async def _pump(self) -> Closing:
-        raise NotImplementedError
+        """Take what the engine sends until the reply has ended."""
 
     def _broken(self, what: Problem) -> Closing:
         return broken(what)
@@ -106,6 +109,9 @@ class Relay:
 
 class UnaryRelay(Relay):
     """A reply that is read whole; `run` returns the engine's body as the closing's tail."""
+
+    async def _resume(self, due: Due) -> None:
+        """Nothing is sent while the body is read, so there is nothing to send now."""
 
     async def _pump(self) -> Closing:
         head = await self._receive_head()

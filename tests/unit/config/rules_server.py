@@ -126,8 +126,8 @@ RULES = [
     ),
     Rule(
         "authorization_policy_path needs auth_env",
-        server(AUTH, 'authorization_policy_path = "/srv/policy.json"'),
-        server('authorization_policy_path = "/srv/policy.json"'),
+        server(AUTH, 'authorization_policy_path = "/etc/anvil/policy.json"'),
+        server('authorization_policy_path = "/etc/anvil/policy.json"'),
         "server.authorization_policy_path: needs auth_env",
     ),
     Rule(
@@ -256,7 +256,7 @@ RULES = [
     Rule(
         "server has no key of the old system beside chat",
         server(),
-        server('api_keys_path = "/srv/keys"'),
+        server('api_keys_path = "/etc/anvil/keys"'),
         "server.api_keys_path: is not a known key",
     ),
     Rule(

@@ -79,6 +79,17 @@ def test_an_address_that_others_can_reach_is_warned_of(config):
     assert err.startswith("Warning: this address can be reached from other machines.\n")
 
 
+def test_a_router_that_asks_nobody_for_a_token_is_warned_of(config):
+    """Where a misspelt heading loses [server].auth_env, a warning on stderr says who may call."""
+    text = config.read_text(encoding="utf-8")
+    assert "[server]" in text
+    config.write_text(text.replace("[server]", "[sever]"), encoding="utf-8")
+    with running("router", "run", "--config", str(config), "--port", "0", **environ()) as router:
+        assert url_of(router.line())
+        _code, _out, err = router.ended()
+    assert err.startswith("Warning: no server.auth_env: whoever reaches the router may use it.\n")
+
+
 def environ(key=KEY, **others):
     """The environment of a router that has its key and knows nothing of this user's."""
     return {ROUTER_KEY_ENV: key, "ANVIL_SERVING_NO_HOME_ENV": "1", **others}
