@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from anvil_trio.dialects.raw_json import NULL, items_of, members_of, raw_of, with_members
+from anvil_trio.dialects.raw_json import NULL, is_object, items_of, members_of, raw_of, with_members
 
 __all__ = ["mended_block", "mended_call", "mended_content", "mended_end", "mended_start"]
 
@@ -62,9 +62,9 @@ def mended_content(content: msgspec.Raw, call_ids: Iterator[str]) -> msgspec.Raw
 
 
 def _with_whole(data: msgspec.Raw, name: str, needed: Mapping[str, msgspec.Raw]) -> msgspec.Raw:
-    """The object with a member, itself an object, completed."""
+    """The object with a member completed; what is no object is replaced by one."""
     found = members_of(data)[name]
-    whole = _completed(found, needed)
+    whole = _completed(found if is_object(found) else _EMPTY_OBJECT, needed)
     return data if whole is found else with_members(data, {name: whole})
 
 

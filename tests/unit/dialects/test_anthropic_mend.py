@@ -61,7 +61,7 @@ def test_a_stream_without_its_start_is_given_one():
 
 def test_a_start_is_completed():
     """With what clients read of it: an id, who speaks, counts."""
-    for usage in ({}, {"usage": None}, {"usage": {"output_tokens": 0}}):
+    for usage in ({}, {"usage": None}, {"usage": 7}, {"usage": {"output_tokens": 0}}):
         opening = event("message_start", message={"model": "served", **usage})
         message = read_stream(relayed(opening + said("x") + ended(output_tokens=1)))
         assert message["id"].startswith("msg_")
@@ -72,7 +72,7 @@ def test_a_start_is_completed():
 
 def test_an_end_is_completed():
     """With a reason, if only null, and a count."""
-    early = event("message_delta") + event("message_delta", delta={}, usage=None)
+    early = event("message_delta") + event("message_delta", delta={}, usage=7)
     *_, one, two, _, _ = events_in(relayed(START + said("x") + early + ended(output_tokens=1)))
     for told in (one, two):
         assert told["delta"] == {"stop_reason": None, "stop_sequence": None}
