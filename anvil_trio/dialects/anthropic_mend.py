@@ -4,13 +4,13 @@ Nothing is written anew that lacks nothing. All functions raise msgspec.DecodeEr
 RecursionError, for text that cannot be written anew.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
 from anvil_trio.dialects.raw_json import NULL, is_object, items_of, members_of, raw_of, with_members
 
-__all__ = ["mended_block", "mended_call", "mended_content", "mended_end", "mended_start"]
+__all__ = ["mended_block", "mended_call", "mended_end", "mended_reply", "mended_start"]
 
 _EMPTY_OBJECT, _EMPTY = msgspec.Raw(b"{}"), msgspec.Raw(b'""')
 _IN_BLOCK: Mapping[str, Mapping[str, msgspec.Raw]] = {
@@ -51,8 +51,22 @@ def mended_call(call: msgspec.Raw, call_id: str) -> msgspec.Raw:
     return whole if is_its_own else with_members(whole, {"id": found})
 
 
-def mended_content(content: msgspec.Raw, call_ids: Iterator[str]) -> msgspec.Raw:
-    """All blocks of a reply; `call_ids` are those of its calls, in their order."""
+def mended_reply(
+    body: bytes, ours: bytes, model: msgspec.Raw, call_ids: Sequence[str]
+) -> msgspec.Raw:
+    """A whole reply with the caller's model and all that our own opening has.
+
+    `call_ids` are those of its calls, in their order. One that says not why it ended ended well.
+    """
+    reason = raw_of("tool_use" if call_ids else "end_turn")
+    needed = members_of(ours) | {"stop_reason": reason}
+    whole = _completed(msgspec.Raw(body), needed)
+    content = _mended_content(members_of(whole)["content"], iter(call_ids))
+    whole = with_members(whole, {"model": model, "content": content})
+    return _with_whole(whole, "usage", members_of(needed["usage"]))
+
+
+def _mended_content(content: msgspec.Raw, call_ids: Iterator[str]) -> msgspec.Raw:
     mended = []
     for block in items_of(content):
         kind = msgspec.json.decode(members_of(block)["type"], type=str)

@@ -4,7 +4,7 @@ An event keeps its bytes but for the changes that docs/dialects/anthropic_tiers.
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -12,8 +12,8 @@ from anvil_trio.dialects.anthropic_events import AnthropicEvents, Heard, events_
 from anvil_trio.dialects.anthropic_mend import (
     mended_block,
     mended_call,
-    mended_content,
     mended_end,
+    mended_reply,
     mended_start,
 )
 from anvil_trio.dialects.argument_scan import ArgumentScan
@@ -22,7 +22,6 @@ from anvil_trio.dialects.events import (
     CallBegan,
     Finished,
     ReasoningDelta,
-    StreamEvent,
     TextDelta,
     UsageReported,
 )
@@ -30,7 +29,6 @@ from anvil_trio.dialects.ir import FinishReason, RenderedReply, Usage
 from anvil_trio.dialects.messages_errors import error_event
 from anvil_trio.dialects.messages_stream import MessagesStream
 from anvil_trio.dialects.raw_json import (
-    NULL,
     encode,
     members_of,
     raw_of,
@@ -53,14 +51,15 @@ _AGAIN: Mapping[type, Mapping[str, str]] = {
 }
 
 
-def relay_reply(body: bytes, model: str) -> RenderedReply:
+def relay_reply(body: bytes, opening: bytes, model: str) -> RenderedReply:
     """The engine's reply with the caller's own spelling of the model and members it left out.
 
-    Raises UpstreamFailed if it is not a reply.
+    `opening` is the message as ours would begin. Raises UpstreamFailed if it is not a reply.
     """
     events = events_of_message(body)
     try:
-        whole = _completed_reply(body, model, events)
+        call_ids = [event.call_id for event in events if isinstance(event, CallBegan)]
+        whole = bytes(mended_reply(body, opening, raw_of(model), call_ids))
     except _BROKEN:  # nested just too deeply for being written anew
         raise UpstreamFailed(problem(Code.UPSTREAM_ERROR)) from None
     ends = [event for event in events if isinstance(event, Finished)]
@@ -71,14 +70,6 @@ def relay_reply(body: bytes, model: str) -> RenderedReply:
         usage=counts[-1] if counts else Usage(),
         has_content=any(isinstance(event, _CONTENT) for event in events),
     )
-
-
-def _completed_reply(body: bytes, model: str, events: Sequence[StreamEvent]) -> bytes:
-    sent = members_of(body)
-    call_ids = (event.call_id for event in events if isinstance(event, CallBegan))
-    changes = {"content": mended_content(sent["content"], call_ids), "model": raw_of(model)}
-    changes |= {"stop_sequence": NULL} if "stop_sequence" not in sent else {}
-    return bytes(with_members(body, changes))
 
 
 class _Held:

@@ -161,3 +161,24 @@ def test_a_whole_reply_of_any_depth_is_passed_or_refused():
         else:
             seen.add("passed")
     assert seen == {"passed", "refused"}
+
+
+def test_a_whole_reply_is_completed():
+    """With all that a reply of ours has; without a reason it ended well."""
+    for odd in (None, 7):
+        body = {"content": [{"type": "text"}], "usage": odd, "stop_reason": None}
+        made = json.loads(
+            MESSAGES.render_reply(json.dumps(body).encode(), asked(), engine_tier()).body
+        )
+        assert made["id"].startswith("msg_")
+        assert (made["type"], made["role"], made["model"]) == (
+            "message",
+            "assistant",
+            "llm.primary",
+        )
+        assert (made["stop_reason"], made["stop_sequence"]) == ("end_turn", None)
+        assert made["usage"].keys() == {"input_tokens", "output_tokens"}
+        assert made["content"] == [{"type": "text", "text": ""}]
+    call = {"content": [{"type": "tool_use", "name": "f"}]}
+    made = json.loads(MESSAGES.render_reply(json.dumps(call).encode(), asked(), engine_tier()).body)
+    assert made["stop_reason"] == "tool_use"
