@@ -22,7 +22,7 @@ from anvil_trio.dialects.openai_answer import new_call_id
 from anvil_trio.dialects.raw_json import ABSENT, is_given
 from anvil_trio.errors import Code, Problem, UpstreamFailed, problem
 
-__all__ = ["AnthropicAnswer", "AnthropicEvent", "Content", "error_in", "reason_of"]
+__all__ = ["AnthropicAnswer", "AnthropicEvent", "Content", "Delta", "error_in", "reason_of"]
 
 _MAX_CALLS = 512  # of one answer: what is kept of a stream stays small, whatever an engine sends
 _MAX_OPEN = 1024  # blocks at a time
@@ -74,7 +74,9 @@ class Content(msgspec.Struct, gc=False):
     input: msgspec.Raw = ABSENT
 
 
-class _Delta(msgspec.Struct, gc=False):
+class Delta(msgspec.Struct, gc=False):
+    """More of a block, or of the message."""
+
     type: str | None = None
     text: str | None = None
     thinking: str | None = None
@@ -82,6 +84,21 @@ class _Delta(msgspec.Struct, gc=False):
     partial_json: str | None = None
     stop_reason: str | None = None
     stop_sequence: str | None = None
+
+    @property
+    def is_hollow(self) -> bool:
+        """Whether it lacks the very text that its type promises."""
+        match self.type:
+            case "text_delta":
+                return self.text is None
+            case "thinking_delta":
+                return self.thinking is None
+            case "signature_delta":
+                return self.signature is None
+            case "input_json_delta":
+                return self.partial_json is None
+            case _:
+                return False
 
 
 class _Message(msgspec.Struct, gc=False):
@@ -95,7 +112,7 @@ class AnthropicEvent(msgspec.Struct, gc=False):
     index: int = -1  # of an engine that gives none, and not the number of any block
     message: _Message | None = None
     content_block: Content | None = None
-    delta: _Delta | None = None
+    delta: Delta | None = None
     usage: msgspec.Raw = ABSENT
     error: msgspec.Raw = ABSENT
 
@@ -241,7 +258,7 @@ class AnthropicAnswer:
         out.append(CallBegan(number, call_id, content.name))
         return number
 
-    def _continue(self, index: int, delta: _Delta, out: list[StreamEvent]) -> None:
+    def _continue(self, index: int, delta: Delta, out: list[StreamEvent]) -> None:
         if delta.text:
             out.append(TextDelta(delta.text))
         out.extend(_thoughts(delta.thinking, delta.signature))

@@ -256,8 +256,9 @@ class MessagesRelay:
         event = heard.event
         if event.type == "content_block_stop":
             self._stop(event.index, out)
-        elif event.type == "content_block_delta" and event.delta is not None:
-            self._continue(heard, out)
+        elif event.type == "content_block_delta":
+            if event.delta is not None and not event.delta.is_hollow:
+                self._continue(heard, out)
         elif event.type == "content_block_start" and event.content_block is not None:
             self._begin(heard, event.content_block.type, out)
 

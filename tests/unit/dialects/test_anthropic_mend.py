@@ -182,3 +182,23 @@ def test_a_whole_reply_is_completed():
     call = {"content": [{"type": "tool_use", "name": "f"}]}
     made = json.loads(MESSAGES.render_reply(json.dumps(call).encode(), asked(), engine_tier()).body)
     assert made["stop_reason"] == "tool_use"
+
+
+@pytest.mark.parametrize(
+    ("kind", "member"),
+    [
+        ("text_delta", "text"),
+        ("thinking_delta", "thinking"),
+        ("signature_delta", "signature"),
+        ("input_json_delta", "partial_json"),
+    ],
+)
+def test_a_delta_without_its_text_is_dropped(kind: str, member: str):
+    """Clients add what is not there to what they have; a delta of a kind nobody knows is kept."""
+    for odd in ({}, {member: None}):
+        hollow = event("content_block_delta", index=0, delta={"type": kind, **odd})
+        new = event("content_block_delta", index=0, delta={"type": "new_delta"})
+        data = begun(0, "text", text="") + hollow + new + more(0, "text", "x") + stopped(0)
+        out = relayed(START + data + ended(output_tokens=1))
+        deltas = [one["delta"] for one in events_in(out) if one["type"] == "content_block_delta"]
+        assert deltas == [{"type": "new_delta"}, {"type": "text_delta", "text": "x"}]
