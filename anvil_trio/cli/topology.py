@@ -25,7 +25,7 @@ from anvil_trio.topology.snapshot import Refused, Snapshot, TopologyBytes, valid
 __all__ = ["capture_snapshot", "topology"]
 
 _COMMAND = "topology validate-router-config"
-_NOT_READ = (OSError, ValueError, RuntimeError)  # a null character; no home to expand ~ to
+_NOT_READ = (OSError, ValueError, RuntimeError)  # a null character; no home for ~
 _UNREADABLE = TopologyProblem("", TopologyCode.READ, "a file cannot be read")
 _INVALID = Failure(Exit.USAGE, RefusalCode.TOPOLOGY_INVALID.value, "The topology is not valid.")
 
@@ -37,17 +37,16 @@ def topology() -> None:
 
 def capture_snapshot(config: str, topology: str | None, overlay: str | None) -> Snapshot | Refused:
     """Read each file once and validate what was read; no path is opened again afterwards."""
-    cwd = Path.cwd()
     try:
-        source = read_regular(cwd / expand_path(config, os.environ), MAX_CONFIG_BYTES)
+        source = read_regular(Path.cwd() / expand_path(config, os.environ), MAX_CONFIG_BYTES)
     except _NOT_READ:
         return Refused(RefusalCode.ROUTER_CONFIG_INVALID, None)
     return validate_snapshot(source, _capture_topology(topology, overlay))
 
 
 def _capture_topology(topology: str | None, overlay: str | None) -> TopologyBytes | None:
-    cwd = Path.cwd()
     try:
+        cwd = Path.cwd()
         base = read_regular(topology_path(topology, os.environ, cwd), MAX_CONFIG_BYTES)
         if overlay is None:
             return TopologyBytes(base)

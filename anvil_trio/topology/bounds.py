@@ -53,12 +53,11 @@ def find_bound_problems(tree: Mapping[str, object]) -> Iterator[TopologyProblem]
         if seen > MAX_NODES:
             yield TopologyProblem("", TopologyCode.DEPTH, _TOO_MANY)
             return
-        inner = list(_inside(node))
-        if inner and node.depth > MAX_DEPTH:
+        if node.depth > MAX_DEPTH and isinstance(node.value, Mapping | list):
             yield TopologyProblem("", TopologyCode.DEPTH, _TOO_DEEP)
             return
         yield from _check_node(node)
-        waiting += inner
+        waiting += _inside(node)
 
 
 def _inside(node: _Node) -> Iterator[_Node]:
