@@ -22,7 +22,13 @@ from anvil_trio.topology.result import explain_refusal, project_result, render_r
 from anvil_trio.topology.show import project_problems, project_topology, render_topology
 from anvil_trio.topology.snapshot import Refused, Snapshot, TopologyBytes, validate_snapshot
 
-__all__ = ["capture_snapshot", "topology"]
+__all__ = [
+    "CONFIG_OPTION",
+    "OVERLAY_OPTION",
+    "TOPOLOGY_OPTION",
+    "capture_snapshot",
+    "topology",
+]
 
 _COMMAND = "topology validate-router-config"
 _NOT_READ = (OSError, ValueError, RuntimeError)  # a null character; no home for ~
@@ -113,12 +119,15 @@ def _answer(
         sys.exit(failure.status)
 
 
-_TOPOLOGY_OPTION = click.Option(
+CONFIG_OPTION = click.Option(
+    ["--config"], metavar="PATH", required=True, help="The router's configuration."
+)
+TOPOLOGY_OPTION = click.Option(
     ["--topology"],
     metavar="PATH",
     help="The topology. Without it: $ANVIL_SERVING_HOME/operator-topology.toml.",
 )
-_OVERLAY_OPTION = click.Option(
+OVERLAY_OPTION = click.Option(
     ["--topology-overlay"], metavar="PATH", help="A part of a topology that is merged over it."
 )
 _JSON_OPTION = click.Option(["--json", "is_json"], is_flag=True, help="Answer in one JSON object.")
@@ -128,11 +137,9 @@ topology.add_command(
         "validate-router-config",
         callback=_validate_router_config,
         params=[
-            click.Option(
-                ["--config"], metavar="PATH", required=True, help="The router's configuration."
-            ),
-            _TOPOLOGY_OPTION,
-            _OVERLAY_OPTION,
+            CONFIG_OPTION,
+            TOPOLOGY_OPTION,
+            OVERLAY_OPTION,
             _JSON_OPTION,
         ],
         help="Check a router's configuration against the declared topology.\n\n"
@@ -144,7 +151,7 @@ topology.add_command(
     click.Command(
         "validate",
         callback=_validate,
-        params=[_TOPOLOGY_OPTION, _OVERLAY_OPTION, _JSON_OPTION],
+        params=[TOPOLOGY_OPTION, OVERLAY_OPTION, _JSON_OPTION],
         help="Check a topology by itself, and list all that is wrong.\n\n"
         "Every problem is told by its key path and rule, never by a value. Status 2: not valid.",
     )
@@ -153,7 +160,7 @@ topology.add_command(
     click.Command(
         "show",
         callback=_show,
-        params=[_TOPOLOGY_OPTION, _OVERLAY_OPTION, _JSON_OPTION],
+        params=[TOPOLOGY_OPTION, OVERLAY_OPTION, _JSON_OPTION],
         help="Show what a topology declares, its overlay merged.\n\n"
         "Addresses, endpoints, paths, GPU UUIDs and names of variables are left out; whether a "
         "resource has an endpoint is shown.",

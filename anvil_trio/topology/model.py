@@ -84,6 +84,11 @@ class Resource(Frozen):
         | None
     ) = None
 
+    @property
+    def has_endpoint(self) -> bool:
+        """Whether it can be reached at all."""
+        return self.endpoint is not None
+
 
 class GpuRole(Frozen):
     """One GPU of a host, by what it is for."""

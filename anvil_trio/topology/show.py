@@ -4,14 +4,31 @@ Addresses, endpoints, paths, UUIDs and variables stay in the file, so that what 
 pasted anywhere.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from pydantic import JsonValue
 
+from anvil_trio.config.model import Frozen
 from anvil_trio.topology.model import Topology
 from anvil_trio.topology.problems import TopologyProblem
 
 __all__ = ["project_problems", "project_topology", "render_topology"]
+
+_HEAD = ("schema_version", "id", "command_host", "command_runtime")
+_ROWS: Mapping[str, Sequence[str]] = MappingProxyType({
+    "capacity_policies": (
+        "id",
+        "allow_model_workloads",
+        "allow_experimental_model_workloads",
+    ),
+    "hosts": ("id", "roles", "capacity_policy", "os"),
+    "runtimes": ("id", "host", "role"),
+    "resources": ("id", "role", "host", "runtime", "gpu_role", "workload", "has_endpoint"),
+    "gpu_roles": ("id", "host", "runtime", "vram_mib", "reserve_mib"),
+    "transports": ("id", "kind", "host", "runtime"),
+})
+"""What is shown of each row, and nothing else."""
 
 
 def project_problems(problems: Iterable[TopologyProblem]) -> dict[str, JsonValue]:
@@ -25,64 +42,12 @@ def project_problems(problems: Iterable[TopologyProblem]) -> dict[str, JsonValue
 
 def project_topology(topology: Topology) -> dict[str, JsonValue]:
     """The declared names, array by array, in the order of the document."""
-    return {
-        "schema_version": topology.schema_version,
-        "id": topology.id,
-        "command_host": topology.command_host,
-        "command_runtime": topology.command_runtime,
-        "capacity_policies": [
-            {
-                "id": policy.id,
-                "allow_model_workloads": policy.allow_model_workloads,
-                "allow_experimental_model_workloads": policy.allow_experimental_model_workloads,
-            }
-            for policy in topology.capacity_policies
-        ],
-        "hosts": [
-            {
-                "id": host.id,
-                "roles": list(host.roles),
-                "capacity_policy": host.capacity_policy,
-                "os": host.os,
-            }
-            for host in topology.hosts
-        ],
-        "runtimes": [
-            {"id": runtime.id, "host": runtime.host, "role": runtime.role}
-            for runtime in topology.runtimes
-        ],
-        "resources": [
-            {
-                "id": resource.id,
-                "role": resource.role,
-                "host": resource.host,
-                "runtime": resource.runtime,
-                "gpu_role": resource.gpu_role,
-                "workload": resource.workload,
-                "has_endpoint": resource.endpoint is not None,
-            }
-            for resource in topology.resources
-        ],
-        "gpu_roles": [
-            {
-                "id": role.id,
-                "host": role.host,
-                "runtime": role.runtime,
-                "vram_mib": role.vram_mib,
-                "reserve_mib": role.reserve_mib,
-            }
-            for role in topology.gpu_roles
-        ],
-        "transports": [
-            {
-                "id": transport.id,
-                "kind": transport.kind,
-                "host": transport.host,
-                "runtime": transport.runtime,
-            }
-            for transport in topology.transports
-        ],
+    head: dict[str, JsonValue] = {key: getattr(topology, key) for key in _HEAD}
+    arrays: dict[str, JsonValue] = {
+        name: [_project_row(row, keys) for row in getattr(topology, name)]
+        for name, keys in _ROWS.items()
     }
+    return head | arrays
 
 
 def render_topology(data: Mapping[str, JsonValue]) -> str:
@@ -92,6 +57,13 @@ def render_topology(data: Mapping[str, JsonValue]) -> str:
         if isinstance(rows, list):
             lines += [f"{name}: {_row(row)}" for row in rows if isinstance(row, dict)]
     return "\n".join(lines)
+
+
+def _project_row(row: Frozen, keys: Sequence[str]) -> dict[str, JsonValue]:
+    values = {key: getattr(row, key) for key in keys}
+    return {
+        key: list(value) if isinstance(value, tuple) else value for key, value in values.items()
+    }
 
 
 def _row(row: Mapping[str, JsonValue]) -> str:

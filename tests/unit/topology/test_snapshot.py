@@ -51,7 +51,7 @@ def test_a_snapshot_is_frozen_and_its_repr_shows_the_digest_only():
     """T006: no byte of the configuration, and no name out of either file (R012)."""
     found = snapshot()
     with pytest.raises(FrozenInstanceError):
-        found.source = b""  # type: ignore[misc]
+        found.source = b""
     for shown in (repr(found), repr(TOPOLOGY)):
         assert all(word not in shown for word in ("127.0.0.1", "resource-a", "primary", "lab"))
     assert SHA256 in repr(found)
