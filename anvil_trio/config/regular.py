@@ -23,4 +23,7 @@ def read_regular(path: Path, max_bytes: int) -> bytes:
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise ValueError
-        return file.read(max_bytes + 1)
+        data: bytes | None = file.read(max_bytes + 1)
+    if data is None:  # some files of the kernel are plain ones that wait for news
+        raise BlockingIOError
+    return data

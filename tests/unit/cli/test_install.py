@@ -66,7 +66,7 @@ def test_a_dry_run_compares_what_is_with_what_would_be(files, asked, capsys):
     """T015: the digest of the capture, and the tiers of the router and of the configuration."""
     line = [*LINE, "--config", files / "router.toml"]
     digest = hashlib.sha256(ROUTER).hexdigest()
-    status, out, err = said(capsys, *line, "--json", "--drain-timeout", "5")
+    status, out, err = said(capsys, *line, "--json", "--drain-timeout", "0.5")
     assert (status, err) == (0, "")
     assert json.loads(out) == {
         "ok": True,
@@ -78,7 +78,7 @@ def test_a_dry_run_compares_what_is_with_what_would_be(files, asked, capsys):
             "config_sha256": digest,
             "current_tiers": ["old", "primary"],
             "desired_tiers": ["primary"],
-            "drain_timeout": 5.0,
+            "drain_timeout": 0.5,
         },
         "warnings": [],
         "error": None,

@@ -83,3 +83,28 @@ def test_a_path_with_a_null_character_is_refused(tmp_path):
     """Like any that leads nowhere."""
     with pytest.raises(ValueError, match="null"):
         read_regular(tmp_path / "a\0b", 10)
+
+
+class Waiting:
+    """A file that has nothing to say yet."""
+
+    def __init__(self, descriptor, _mode):
+        self.descriptor = descriptor
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.close(self.descriptor)
+
+    def read(self, _size):
+        """What a non-blocking read gives where there is nothing."""
+        return None
+
+
+def test_a_file_that_waits_for_news_is_refused(tmp_path, monkeypatch):
+    """A log of the kernel is a plain file and has no end."""
+    (tmp_path / "file").write_bytes(b"x")
+    monkeypatch.setattr(os, "fdopen", Waiting)
+    with pytest.raises(BlockingIOError):
+        read_regular(tmp_path / "file", 10)

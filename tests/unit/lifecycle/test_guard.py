@@ -58,6 +58,7 @@ def test_an_operation_has_a_bounded_number_of_tiers():
         for number, name in enumerate(ids)
     ]
     known = parse_config(config(*tiers, routes=routes).encode())
+    assert MAX_AFFECTED_TIERS == 200
     assert check_lifecycle(ids[1:], known) is None
     assert check_lifecycle(ids, known) is LifecycleRefusal.CONFIGURATION_UNAVAILABLE
 

@@ -26,6 +26,11 @@ def nested(depth, *, is_list=False):
     return {"a": value}
 
 
+def test_the_bounds_are_these():
+    """They are promised, so that a topology which is taken once is taken always."""
+    assert (MAX_DEPTH, MAX_NODES, MAX_SCALAR_CHARS) == (64, 10_000, 65_536)
+
+
 @pytest.mark.parametrize("is_list", [False, True])
 def test_depth_is_bounded(is_list):
     """64 levels are allowed and 65 are not."""

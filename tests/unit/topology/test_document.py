@@ -75,12 +75,16 @@ def test_a_whole_topology_loads():
 
 def test_a_topology_is_frozen_and_hides_where_things_are():
     """Nothing can be changed, and no address is in its repr (R012)."""
-    parsed = parse_topology(host(address='"10.9.8.7"'))
+    parsed = parse_topology(
+        topology(
+            hosts=({**HOST, "address": '"10.9.8.7"', "bootstrap": '{ step = "first-step" }'},),
+            resources=({**RESOURCE_A, "path": '"/srv/engine"'},),
+        )
+    )
     with pytest.raises(ValidationError):
         parsed.hosts[0].address = "10.0.0.1"  # type: ignore[misc]
-    assert "10.9.8.7" not in repr(parsed)
-    assert "127.0.0.1" not in repr(parsed)
-    assert "GPU-" not in repr(parsed)
+    private = ("10.9.8.7", "127.0.0.1", "GPU-", "step", "/srv", "ssh:", "_KEY", "SHA256:", "'known")
+    assert [word for word in private if word in repr(parsed)] == []
 
 
 @pytest.mark.parametrize(
