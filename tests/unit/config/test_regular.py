@@ -99,7 +99,7 @@ class Waiting:
 
     def read(self, _size):
         """What a non-blocking read gives where there is nothing."""
-        return None
+        return
 
 
 def test_a_file_that_waits_for_news_is_refused(tmp_path, monkeypatch):
