@@ -42,15 +42,18 @@ def chunk(delta: dict[str, object]) -> bytes:
     return b"data: " + json.dumps(data, separators=(",", ":")).encode() + b"\n\n"
 
 
-def call(**function: str) -> dict[str, object]:
-    """A piece of the one call."""
-    return {"tool_calls": [{"index": 0, "id": "call_1", "function": function}]}
+def call(function: dict[str, str], **more: str) -> dict[str, object]:
+    """A piece of the one call; only the first has an id and a type."""
+    return {"tool_calls": [{"index": 0, **more, "function": function}]}
+
+
+CALL = call({"name": "f", "arguments": '{"x":"'}, id="call_1", type="function")
 
 
 KINDS: Mapping[str, tuple[bytes, bytes]] = {  # the first event, and the one that is repeated
     "text": (chunk({"role": "assistant", "content": ""}), chunk({"content": " token"})),
     "reasoning": (chunk({"role": "assistant"}), chunk({"reasoning_content": " token"})),
-    "arguments": (chunk(call(name="f", arguments='{"x":"')), chunk(call(arguments=" token"))),
+    "arguments": (chunk(CALL), chunk(call({"arguments": " token"}))),
 }
 
 
