@@ -1,12 +1,12 @@
 """What a final message says, in words that its dialect does not decide."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-__all__ = ["Said", "said_in_chat", "said_in_messages", "said_in_responses"]
+__all__ = ["STOPS", "Said", "said_in_chat", "said_in_messages", "said_in_responses"]
 
-_STOPS = {
+STOPS = {
     "end_turn": "stop",
     "stop_sequence": "stop",
     "tool_use": "tool_calls",
@@ -24,6 +24,14 @@ class Said:
     text: str
     calls: tuple[tuple[str, Any], ...]
     reason: str
+
+    @property
+    def firm(self) -> "Said":
+        """The same without the arguments of a cut call: each reader mends those its way."""
+        if self.reason in {"stop", "tool_calls"} or not self.calls:
+            return self
+        *whole, (name, _) = self.calls
+        return replace(self, calls=(*whole, (name, None)))
 
 
 def said_in_chat(completion: dict[str, Any]) -> Said:
@@ -46,7 +54,7 @@ def said_in_messages(message: dict[str, Any]) -> Said:
         thinking="".join(one["thinking"] for one in blocks if one["type"] == "thinking"),
         text="".join(one["text"] for one in blocks if one["type"] == "text"),
         calls=tuple((one["name"], one["input"]) for one in blocks if one["type"] == "tool_use"),
-        reason=_STOPS[message["stop_reason"]],
+        reason=STOPS[message["stop_reason"]],
     )
 
 

@@ -39,8 +39,8 @@ def datas_in(stream: bytes) -> list[str]:
 class _Choice:
     """One answer, as far as it has come."""
 
-    def __init__(self, index: int) -> None:
-        self.index = index
+    def __init__(self, index: int, *, is_relayed: bool) -> None:
+        self.index, self.is_relayed = index, is_relayed
         self.message: dict[str, Any] = {}
         self.calls: list[dict[str, Any]] = []
         self.finish: str | None = None
@@ -73,22 +73,26 @@ class _Choice:
     def _take_call(self, piece: dict[str, Any]) -> None:
         at, function = piece["index"], piece.get("function") or {}
         if at == len(self.calls):
-            used = [call["id"] for call in self.calls]
-            if not piece.get("id") or piece["id"] in used or not function.get("name"):
-                fail("a call without a name or an id of its own")
             if piece.get("type") != "function":
                 fail("a call without its type")
-            self.calls.append({"id": piece["id"], "name": function["name"], "arguments": ""})
+            self.calls.append({"id": "", "name": "", "arguments": ""})
         elif not 0 <= at < len(self.calls):
             fail("the indexes of calls have a gap")
-        elif piece.get("id") not in {None, self.calls[at]["id"]}:
-            fail("another call on a used index")
-        elif function.get("name") not in {None, self.calls[at]["name"]}:
-            fail("a call changes its name")
-        self.calls[at]["arguments"] += function.get("arguments") or ""
+        call = self.calls[at]
+        for name, told in (("id", piece.get("id")), ("name", function.get("name"))):
+            if told and call[name]:
+                fail("a call is named twice")
+            call[name] = told or call[name]
+        if not self.is_relayed and not (call["id"] and call["name"]):
+            fail("a call does not begin with its id and its name")
+        call["arguments"] += function.get("arguments") or ""
 
     def _expect_whole_calls(self) -> None:
+        if len({call["id"] for call in self.calls}) < len(self.calls):
+            fail("two calls with one id")
         for call in self.calls:
+            if not call["id"] or not call["name"]:
+                fail("a call without an id or a name")
             try:
                 json.loads(call["arguments"])
             except ValueError:
@@ -106,8 +110,8 @@ class _Choice:
 
 
 class _Reader:
-    def __init__(self, *, usage_wanted: bool) -> None:
-        self.usage_wanted = usage_wanted
+    def __init__(self, *, usage_wanted: bool, is_relayed: bool) -> None:
+        self.usage_wanted, self.is_relayed = usage_wanted, is_relayed
         self.identity: dict[str, Any] = {}
         self.choices: dict[int, _Choice] = {}
         self.usage: dict[str, Any] | None = None
@@ -134,21 +138,27 @@ class _Reader:
             fail("only [DONE] may follow the counts")
         for choice in chunk["choices"]:
             index = choice["index"]
-            self.choices.setdefault(index, _Choice(index)).take(choice)
+            self._choice(index).take(choice)
         self._take_usage(chunk)
+
+    def _choice(self, index: int) -> _Choice:
+        fresh = _Choice(index, is_relayed=self.is_relayed)
+        return self.choices.setdefault(index, fresh)
 
     def _take_identity(self, chunk: dict[str, Any]) -> None:
         if chunk["object"] != "chat.completion.chunk":
             fail("not a chunk")
-        identity = {name: chunk[name] for name in _IDENTITY}
-        if self.identity not in ({}, identity):
+        identity = {name: chunk.get(name) for name in _IDENTITY}
+        if not self.is_relayed and (None in identity.values() or not identity["id"]):
+            fail("a chunk without an identity")
+        if self.identity not in ({}, identity) and not self.is_relayed:
             fail("a chunk of another completion")
         self.identity = identity
 
     def _take_usage(self, chunk: dict[str, Any]) -> None:
         usage = chunk.get("usage")
         if usage is None:
-            if not chunk["choices"]:
+            if not chunk["choices"] and not self.is_relayed:
                 fail("a chunk that says nothing")
             return
         if not self.usage_wanted:
@@ -162,9 +172,15 @@ class _Reader:
         self.usage = usage
 
 
-def read_stream(stream: bytes, *, usage_wanted: bool = False) -> dict[str, Any]:
-    """The completion of a stream that ended well, or `{"error": ...}`. Raises GrammarError."""
-    reader = _Reader(usage_wanted=usage_wanted)
+def read_stream(
+    stream: bytes, *, usage_wanted: bool = False, is_relayed: bool = False
+) -> dict[str, Any]:
+    """The completion of a stream that ended well, or `{"error": ...}`. Raises GrammarError.
+
+    A relayed stream is an engine's own Chat: the identity of its chunks, chunks that say nothing
+    and when a call is told its id are the engine's affair.
+    """
+    reader = _Reader(usage_wanted=usage_wanted, is_relayed=is_relayed)
     for data in datas_in(stream):
         reader.take(data)
     if not reader.is_over:
