@@ -95,7 +95,7 @@ def test_missing_arguments_become_an_empty_object():
 
 
 def test_the_role_is_told_once():
-    """In the first piece of each answer, whether or not the engine did; a null later says nothing."""
+    """In the first piece of each answer, whatever the engine does; a null later says nothing."""
     told = [{"role": "assistant", "content": "a"}, {"content": "b"}]
     for engine in (
         told,
