@@ -91,9 +91,8 @@ def chats(draw: st.DrawFn) -> dict[str, Any]:
 def as_messages(chat: dict[str, Any]) -> dict[str, Any]:
     """The same as a caller of Anthropic's API says it."""
     system = [one["content"] for one in chat["messages"] if one["role"] == "system"]
-    body = {
-        name: chat[name] for name in ("model", "max_tokens", "temperature", "top_p") if name in chat
-    }
+    names = ("model", "max_tokens", "temperature", "top_p")
+    body: dict[str, Any] = {name: chat[name] for name in names if name in chat}
     turns: list[dict[str, Any]] = []
     results: list[Any] = []
     for message in chat["messages"]:
