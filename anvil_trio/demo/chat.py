@@ -126,8 +126,11 @@ def parse_chat(body: bytes, model: str, max_model_len: int) -> ChatOrder | Refus
         return Refusal(400, "Messages and limits must not be empty.", "invalid_request")
     if room < 1:
         return Refusal(400, "The prompt is longer than the context.", "context_length_exceeded")
-    answer = answer_to(prompt, _wanted(asked))
-    reply, finish_reason = cut(answer, min([room, *limits]), is_endless=bool(asked.ignore_eos))
+    wanted = _wanted(asked)
+    answer = answer_to(prompt, wanted)
+    reply, finish_reason = cut(
+        answer, min([room, *limits]), is_endless=bool(asked.ignore_eos) and wanted.schema is None
+    )
     return ChatOrder(
         id=f"chatcmpl-{hashlib.sha256(body).hexdigest()[:24]}",
         model=model,
