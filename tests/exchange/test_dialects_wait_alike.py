@@ -13,7 +13,7 @@ from anvil_trio.names import LEGACY_CLIENT
 from tests.exchange.common import SERVER
 from tests.support.chunks import ROLE, good_reply, good_stream, stream, text
 from tests.support.fake_caller import FakeCaller
-from tests.support.fake_upstream import SSE, STALLED_CONNECT, Fault, Head, Reply
+from tests.support.fake_upstream import SSE, STALLED_CONNECT, Fault, Head, Reply, reply
 from tests.support.small_house import SmallHouse, config_of, open_small_house, replica_tier
 from tests.support.three_dialects import THREE, Spoken
 
@@ -228,3 +228,22 @@ async def test_the_context_is_gated_alike(spoken, autojump_clock):
         words = "prompt is too long" if spoken.name == "messages" else "context"
         assert words in error["message"]
         assert small.engine("a").attempts == 0
+
+
+@pytest.mark.parametrize("is_stream", [True, False])
+async def test_an_estimate_is_marked_as_one(is_stream, spoken, autojump_clock):
+    """Where the engine does not count, the record says so; what nobody knows is null, not 0."""
+    body = {"choices": [{"index": 0, "message": {"content": "x"}, "finish_reason": "stop"}]}
+    async with house() as small:
+        small.engine("a").chat = [
+            good_stream("x") if is_stream else reply(json.dumps(body).encode())
+        ]
+        await ask(small, spoken, stream=is_stream)
+        (record,) = small.records
+        assert (record.prompt_tokens_source, record.completion_tokens_source) == (
+            "estimated",
+            "unknown",
+        )
+        assert record.total_prompt_tokens == 1
+        assert record.total_completion_tokens is None
+        assert record.workload_outcome == "success"
