@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import pytest
 import trio
@@ -24,7 +25,7 @@ def spoken(request: pytest.FixtureRequest) -> Spoken:
     return THREE[request.param]
 
 
-def house(tier_fields: dict[str, object] | None = None, **server):
+def house(tier_fields: dict[str, Any] | None = None, **server):
     """A house with short waits."""
     settings: ServerSettings = SERVER.model_copy(update=server)
     return open_small_house(config_of(replica_tier(**(tier_fields or {})), server=settings))
