@@ -100,7 +100,8 @@ def test_the_role_is_told_once():
     for engine in (
         told,
         [{"content": "a"}, {"content": "b"}],
-        [{**one, "role": "assistant"} for one in told],
+        [{"role": "assistant", **one} for one in told],
+        [{"content": one["content"], "role": "assistant"} for one in told],
         [{"content": "a", "role": ""}, {"content": "b", "role": "assistant"}],
     ):
         for index in (0, 1):
