@@ -22,6 +22,7 @@ from anvil_trio.decisions.ring import Ring
 from anvil_trio.exchange.deadlines import Limits
 from anvil_trio.exchange.generation import Generation, Route
 from anvil_trio.exchange.house import House, Management
+from anvil_trio.exchange.metering import make_meters
 from anvil_trio.facts import Verdict
 from anvil_trio.intent.file import StateFile
 from anvil_trio.intent.intents import Intents
@@ -88,6 +89,7 @@ async def open_house(
                 tiers=MappingProxyType(tiers),
                 log=DecisionLog(Ring(), journal, bus),
                 bus=bus,
+                meters=make_meters(config),
                 wall_clock=wall_clock,
                 started_at=wall_clock(),
             )
@@ -145,6 +147,7 @@ async def open_generation(
 
     The house's actors are told readiness and load from here; they outlive this.
     """
+    house.meters.cover(config)
     transports: Transports = {
         (TierId(tier.id), member_id): make_transport(
             tier.endpoint_of(member_id), keepalive_s=tier.upstream_keepalive_s
@@ -190,6 +193,7 @@ def _readers(
         keys,
         publish=lambda tier_id, readiness: house.tiers[tier_id].set_readiness(readiness),
         notify=lambda tier_id, member_id, verdict: _notify(house, tier_id, member_id, verdict),
+        observe=house.meters.probed,
     )
     sampler = Sampler(
         config,

@@ -10,6 +10,7 @@ from anvil_trio.decisions.events import Event
 from anvil_trio.decisions.log import DecisionLog
 from anvil_trio.exchange.watch import Watch
 from anvil_trio.intent.keeper import IntentKeeper
+from anvil_trio.meters.board import Meters
 from anvil_trio.names import TierId
 from anvil_trio.tiers.actor import TierHandle
 
@@ -65,6 +66,7 @@ class House:
     tiers: Mapping[TierId, TierHandle]
     log: DecisionLog
     bus: Bus[Event]
+    meters: Meters
     wall_clock: Callable[[], float]  # seconds since the epoch
     started_at: float  # likewise
     exchanges: Exchanges = field(default_factory=Exchanges)

@@ -7,6 +7,7 @@ only while nothing is known of its tier yet.
 
 import math
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 import httpx
 import trio
@@ -18,13 +19,21 @@ from anvil_trio.readiness.cache import Key, ProbeCache
 from anvil_trio.readiness.probe import Plan, probe
 from anvil_trio.readiness.verdict import NOT_CONFIGURED, PENDING
 
-__all__ = ["Prober"]
+__all__ = ["Observe", "Prober"]
 
 RECOVERY = 4
 """How many times as often a member is asked while it is out: who came back should not wait long."""
 
 Publish = Callable[[TierId, Readiness], None]
 Notify = Callable[[TierId, MemberId, Verdict], None]
+
+
+class Observe(Protocol):
+    """Told of each probe that ended, whether or not it changed a verdict."""
+
+    def __call__(self, tier_id: TierId, member_id: MemberId, *, is_ready: bool) -> None:
+        """Must neither wait nor raise."""
+        ...
 
 
 def _plans(config: RouterConfig, keys: Mapping[TierId, str | None]) -> dict[Key, Plan]:
@@ -57,7 +66,7 @@ class Prober:
 
     `clients` lead to the members, `keys` are the tiers' own credentials. `publish` is called with
     a rising generation whenever the set of eligible members of a tier changes, `notify` whenever
-    a member's verdict does; both must neither wait nor raise.
+    a member's verdict does, `observe` after each probe; none may wait or raise.
     """
 
     def __init__(
@@ -67,9 +76,11 @@ class Prober:
         keys: Mapping[TierId, str | None],
         publish: Publish,
         notify: Notify | None = None,
+        observe: Observe | None = None,
     ) -> None:
         settings = config.router
         self._clients, self._publish, self._notify = clients, publish, notify
+        self._observe = observe
         self._interval_s = settings.availability_probe_interval
         self._plans = _plans(config, keys)
         self._probed = tuple({tier_id: None for tier_id, _ in self._plans})
@@ -148,6 +159,8 @@ class Prober:
                 found = await probe(self._clients[key], self._plans[key])
                 if not self._cache.settle(key, generation, found, trio.current_time()):
                     return  # begun before an invalidation; that one started another loop
+                if self._observe is not None:
+                    self._observe(*key, is_ready=found.verdict.is_ready)
                 self._announce(key[0])
                 self._settled.unpark_all()
                 await trio.sleep_until(began + self._pause_s(key))
