@@ -21,6 +21,11 @@ class DecisionLog:
         self._journal = journal
         self._bus = bus
 
+    @property
+    def write_failures(self) -> int | None:
+        """How many records are not in the journal though there is one; None if there is none."""
+        return None if self._journal is None else self._journal.failures
+
     def record(self, record: DecisionRecord) -> None:
         """Keep one finished request's record and tell whoever watches."""
         self.ring.append(record)

@@ -50,9 +50,7 @@ def count_request(
             _count_attempt(member, record, mean_gap_s)
 
 
-def _count_attempt(
-    member: MemberMeters, record: DecisionRecord, mean_gap_s: float | None
-) -> None:
+def _count_attempt(member: MemberMeters, record: DecisionRecord, mean_gap_s: float | None) -> None:
     if record.upstream_duration_ms is not None:
         member.upstream.observe(record.upstream_duration_ms / 1000)
     if record.time_to_first_content_ms is not None:

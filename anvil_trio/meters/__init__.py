@@ -1,1 +1,1 @@
-"""What the router counts about itself: numbers, who owns which, and the closed list of their names."""
+"""What the router counts about itself: the numbers, and the closed list of their names."""
