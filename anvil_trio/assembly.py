@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, nullcontext
 from types import MappingProxyType
 from typing import Protocol
 
@@ -16,6 +16,7 @@ from anvil_trio.bugs import where_raised
 from anvil_trio.config.model import RouterConfig, Tier
 from anvil_trio.config.secrets import Secrets
 from anvil_trio.decisions.events import Event, ReadinessChanged
+from anvil_trio.decisions.export import Post, SpanExport
 from anvil_trio.decisions.journal import Journal
 from anvil_trio.decisions.log import DecisionLog
 from anvil_trio.decisions.ring import Ring
@@ -35,6 +36,7 @@ from anvil_trio.signals.sampler import Sampler
 from anvil_trio.tiers.actor import TierHandle, open_tier
 from anvil_trio.upstream.build import chat_url
 from anvil_trio.upstream.client import Upstream, open_probe_client
+from anvil_trio.upstream.collector import open_collector
 from anvil_trio.upstream.stream import UpstreamTransport
 from anvil_trio.upstream.transport import MemberTransport
 from anvil_trio.views.fingerprint import public_sha256
@@ -54,6 +56,7 @@ class MakeTransport(Protocol):
 
 _THIS_PROCESS = OwnerId(1)
 _ORDERS_AT_ONCE = 4
+_COLLECTOR_KEEPALIVE_S = 4.0
 
 
 Transports = Mapping[tuple[TierId, MemberId], UpstreamTransport]
@@ -61,7 +64,10 @@ Transports = Mapping[tuple[TierId, MemberId], UpstreamTransport]
 
 @asynccontextmanager
 async def open_house(
-    config: RouterConfig, *, wall_clock: Callable[[], float] = time.time
+    config: RouterConfig,
+    *,
+    wall_clock: Callable[[], float] = time.time,
+    make_transport: MakeTransport = MemberTransport,
 ) -> AsyncIterator[House]:
     """The actors, the record and the bus. They end after everything opened inside the block.
 
@@ -73,7 +79,7 @@ async def open_house(
         path = config.server.decision_log_path
         journal = None if path is None else files.enter_context(Journal(path))
         intents = _intents(config)
-        async with open_actors(_crashed) as actors:
+        async with _collector(config, make_transport) as post, open_actors(_crashed) as actors:
             tiers = {
                 TierId(tier.id): open_tier(actors, tier, _THIS_PROCESS) for tier in config.tiers
             }
@@ -87,12 +93,31 @@ async def open_house(
                 ),
                 management=_management(actors, intents),
                 tiers=MappingProxyType(tiers),
-                log=DecisionLog(Ring(), journal, bus),
+                log=DecisionLog(Ring(), journal, bus, _span_export(actors, post)),
                 bus=bus,
                 meters=make_meters(config),
                 wall_clock=wall_clock,
                 started_at=wall_clock(),
             )
+
+
+def _collector(
+    config: RouterConfig, make_transport: MakeTransport
+) -> AbstractAsyncContextManager[Post | None]:
+    """The way to the trace collector, if there is one."""
+    url = config.server.trace_export_url
+    if url is None:
+        return nullcontext()
+    return open_collector(make_transport(url, keepalive_s=_COLLECTOR_KEEPALIVE_S), url)
+
+
+def _span_export(actors: Actors, post: Post | None) -> SpanExport | None:
+    """The one worker of the export, beside the actors: it ends with them, after every request."""
+    if post is None:
+        return None
+    spans = SpanExport(post)
+    actors.start(spans)
+    return spans
 
 
 def _intents(config: RouterConfig) -> IntentKeeper:

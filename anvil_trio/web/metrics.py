@@ -87,8 +87,11 @@ def _state(
 
 
 def _process(house: House) -> ProcessNumbers:
+    spans = house.log.spans
     return ProcessNumbers(
         started_unix=house.started_at,
         buffer_capacity=house.log.ring.capacity,
         log_failures=house.log.write_failures,
+        spans_exported=None if spans is None else spans.exported,
+        spans_dropped={} if spans is None else spans.dropped,
     )
