@@ -14,7 +14,7 @@ from anvil_trio.names import ClientId
 from anvil_trio.web.asgi import App
 from anvil_trio.web.auth import Authenticator
 from tests.support.asgi import BEARER, TOKEN, Answer, Side, request
-from tests.support.chunks import DONE, ROLE, STOP, good_reply, good_stream, text
+from tests.support.chunks import DONE, ROLE, STOP, good_reply, good_stream, text, unary_body
 from tests.support.fake_caller import FakeCaller
 from tests.support.fake_upstream import REFUSED, reply, stream
 from tests.support.small_house import (
@@ -228,7 +228,7 @@ async def test_failures_are_counted_by_member(small, autojump_clock):
 async def test_the_buffers_gauges_follow_the_limit(small, autojump_clock):
     """All records, or the newest of them; the alias's row and the row of all agree here."""
     for seconds in (1.0, 3.0):
-        small.engine("a").chat = [reply(good_reply().steps[1], after_s=seconds)]
+        small.engine("a").chat = [reply(unary_body(), after_s=seconds)]
         small.engine("b").chat = list(small.engine("a").chat)
         await small.chat()
     stem = "anvil_router_decision_buffer_latency_ms"

@@ -10,7 +10,7 @@ from anvil_trio.decisions.builder import CallerIds
 from anvil_trio.decisions.otlp import ATTRIBUTES, render_spans
 from anvil_trio.decisions.record import DecisionRecord
 from anvil_trio.decisions.words import AttemptReason, Ending, RequestKind, WorkloadOutcome
-from anvil_trio.dialects.ir import Usage
+from anvil_trio.dialects.ir import FinishReason, Usage
 from anvil_trio.names import MemberId
 from tests.support.otlp import SeenSpan, decode
 from tests.unit.decisions.samples import (
@@ -32,7 +32,7 @@ def full(ending: Ending = SERVED) -> DecisionRecord:
     made.asked_at, made.attempted_at = 10.25, 10.5
     made.selected(MemberId("member-a"), 10.5)
     made.usage = Usage(prompt_tokens=7, completion_tokens=5, cached_tokens=3)
-    made.finish_reason = "stop"
+    made.finish_reason = FinishReason.STOP
     return finished(made, ending)
 
 
