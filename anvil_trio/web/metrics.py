@@ -49,7 +49,8 @@ async def scrape(
 ) -> bytes:
     """The whole text. Each owner is asked once; no piece of work takes a millisecond."""
     door = await house.admission.inspect()
-    snapshots = {tier_id: await handle.inspect() for tier_id, handle in house.tiers.items()}
+    tier_ids = [TierId(tier.id) for tier in generation.config.tiers]
+    snapshots = {tier_id: await house.tiers[tier_id].inspect() for tier_id in tier_ids}
     state = _state(generation, wanted, door, snapshots)
     await _in_pieces(state.work())
     alias = None if wanted.only is None else wanted.only[0]

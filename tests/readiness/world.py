@@ -126,8 +126,9 @@ class World:
         assert not told or told[-1][1].generation < readiness.generation
         told.append((trio.current_time(), readiness))
 
-    def _observe(self, tier_id: TierId, member_id: MemberId, *, is_ready: bool) -> None:
-        self.ended.append((tier_id, member_id, is_ready))
+    def _observe(self, member: Key, is_ready: bool) -> None:
+        self.ended.append((*member, is_ready))
 
-    def _notify(self, tier_id: TierId, member_id: MemberId, verdict: Verdict) -> None:
+    def _notify(self, member: Key, verdict: Verdict) -> None:
+        tier_id, member_id = member
         self.changes.append((tier_id, member_id, verdict))
