@@ -29,7 +29,7 @@ MEMBERS = [f"member-{number}" for number in range(16)]
 
 
 class Pieces(trio.abc.Instrument):
-    """What each step of any task took of the processor, in seconds: others may share the machine."""
+    """Processor time of each step of any task, in seconds: others may share the machine."""
 
     def __init__(self) -> None:
         self.began = time.thread_time()
