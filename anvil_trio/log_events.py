@@ -38,6 +38,8 @@ class LogEvent(Enum):
         ("tier", "member", "ready", "reason"),
     )
 
+    TRACE_SPANS_DROPPED = ("trace_spans_dropped", logging.WARNING, ("dropped", "reason"))
+
     def __init__(self, line: str, level: int, fields: tuple[str, ...]) -> None:
         self.line = line
         self.level = level

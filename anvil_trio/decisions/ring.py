@@ -23,6 +23,13 @@ class Ring:
     def __init__(self, size: int = RING_SIZE) -> None:
         self._records: deque[DecisionRecord] = deque(maxlen=size)
 
+    @property
+    def capacity(self) -> int:
+        """How many records are kept at most."""
+        size = self._records.maxlen
+        assert size is not None, "a ring has a size"
+        return size
+
     def __len__(self) -> int:
         return len(self._records)
 

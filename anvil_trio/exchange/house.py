@@ -10,6 +10,7 @@ from anvil_trio.decisions.events import Event
 from anvil_trio.decisions.log import DecisionLog
 from anvil_trio.exchange.watch import Watch
 from anvil_trio.intent.keeper import IntentKeeper
+from anvil_trio.meters.board import Meters
 from anvil_trio.names import MemberId, TierId
 from anvil_trio.tiers.registry import Tiers
 from anvil_trio.upstream.client import Upstream
@@ -73,6 +74,7 @@ class House:
     tiers: Tiers
     log: DecisionLog
     bus: Bus[Event]
+    meters: Meters
     wall_clock: Callable[[], float]  # seconds since the epoch
     started_at: float  # likewise
     ways: dict[TierId, dict[MemberId, Upstream]] = field(default_factory=dict)

@@ -29,6 +29,7 @@ from anvil_trio.exchange.closing import (
 from anvil_trio.exchange.delivery import deliver
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
+from anvil_trio.exchange.metering import count_request
 from anvil_trio.exchange.outcome import Outcome, ending_of
 from anvil_trio.exchange.prepare import Prepared, prepare
 from anvil_trio.exchange.relay import UnaryRelay
@@ -217,3 +218,4 @@ class _Exchange:
             ending_of(outcome), now=trio.current_time(), unix_ts=self._house.wall_clock()
         )
         self._house.log.record(record)
+        count_request(self._house.meters, outcome, record, self._watch.mean_gap_s)

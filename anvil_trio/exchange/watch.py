@@ -77,6 +77,11 @@ class Watch:
         assert self._deadlines is not None, "asked before dispatch"
         return self._deadlines
 
+    @property
+    def mean_gap_s(self) -> float | None:
+        """How long a stream's events were apart; None where no stream had two."""
+        return None if self._deadlines is None else self._deadlines.mean_gap_s
+
     def lapse(self) -> trio.CancelScope:
         """A new scope that ends when something may be due; the earlier one must be closed."""
         self._lapse = trio.CancelScope(deadline=self.deadlines.next_due())

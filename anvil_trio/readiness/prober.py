@@ -25,6 +25,7 @@ RECOVERY = 4
 
 Publish = Callable[[TierId, Readiness], None]
 Notify = Callable[[Key, Verdict], None]
+Observe = Callable[[Key, bool], None]
 
 
 def _plans(config: RouterConfig, keys: Mapping[TierId, str | None]) -> dict[Key, Plan]:
@@ -57,7 +58,7 @@ class Prober:
 
     `clients` lead to the members, `keys` are the tiers' own credentials. `publish` is called with
     a rising generation whenever the set of eligible members of a tier changes, `notify` whenever
-    a member's verdict does; both must neither wait nor raise.
+    a member's verdict does, `observe` after each probe; none may wait or raise.
     """
 
     def __init__(
@@ -67,9 +68,11 @@ class Prober:
         keys: Mapping[TierId, str | None],
         publish: Publish,
         notify: Notify | None = None,
+        observe: Observe | None = None,
     ) -> None:
         settings = config.router
         self._clients, self._publish, self._notify = clients, publish, notify
+        self._observe = observe
         self._interval_s = settings.availability_probe_interval
         self._plans = _plans(config, keys)
         self._probed = tuple({tier_id: None for tier_id, _ in self._plans})
@@ -160,6 +163,8 @@ class Prober:
                 found = await probe(self._clients[key], self._plans[key])
                 if not self._cache.settle(key, generation, found, trio.current_time()):
                     return  # begun before an invalidation; that one started another loop
+                if self._observe is not None:
+                    self._observe(key, found.verdict.is_ready)
                 self._announce(key[0])
                 self._settled.unpark_all()
                 await trio.sleep_until(began + self._pause_s(key))

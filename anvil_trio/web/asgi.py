@@ -18,6 +18,7 @@ from anvil_trio.web.chat import DIALECTS, answer_chat
 from anvil_trio.web.cors import Cors
 from anvil_trio.web.counting import COUNTERS, answer_count
 from anvil_trio.web.health import answer_health
+from anvil_trio.web.metrics import answer_metrics
 from anvil_trio.web.observe import VIEWS, Question
 from anvil_trio.web.respond import send_json, send_problem
 from anvil_trio.web.transition import answer_transition
@@ -123,10 +124,18 @@ class App:
             )
         if route.pool is router.Pool.MANAGEMENT:
             return await answer_transition(self.house, generation, scope, receive, send)
-        headers = headers_of(scope)
+        return await self._show(generation, route, scope, send)
+
+    async def _show(
+        self, generation: Generation, route: router.Route, scope: Scope, send: Send
+    ) -> None:
+        """One of the read-only pages."""
+        headers, path = headers_of(scope), text_of(scope, "path")
         query = scope.get("query_string", b"")
         assert isinstance(query, bytes)
-        path = text_of(scope, "path")
+        if route.name == "metrics":
+            refusal = await answer_metrics(send, self.house, generation, query, headers)
+            return None if refusal is None else await _send(send, path, headers, refusal)
         question = Question(query, router.model_in(path), is_anthropic=_is_anthropic(headers))
         view = await VIEWS[route.name](self.house, generation, question)
         if isinstance(view, Problem):

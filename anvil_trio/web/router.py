@@ -146,6 +146,15 @@ _TABLE = (
     ),
     Route(
         "GET",
+        "/metrics",
+        "metrics",
+        Scope.OPERATOR,
+        None,
+        Pool.NONE,
+        "Counters and gauges as Prometheus reads them.",
+    ),
+    Route(
+        "GET",
         TRANSITION,
         "transition",
         Scope.OPERATOR,

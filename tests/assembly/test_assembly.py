@@ -196,3 +196,22 @@ async def test_a_member_that_refuses_is_never_ready(autojump_clock):
             assert (verdict.is_ready, verdict.reason) == (False, "health_transport")
             members = (await house.tiers[TIER].inspect()).members
             assert [member.is_eligible for member in members] == [True, False]
+
+
+async def test_a_generation_is_counted_from_its_first_probe(autojump_clock):
+    """A new alias has its numbers before anybody asks for it, and probes are counted by member."""
+    first, engines = config_of(), Engines()
+    more = {**first.routes, "llm.more": TIER}
+    second = first.model_copy(update={"routes": more})
+    async with open_house(first) as house:
+        assert ("llm.more", TIER) not in house.meters.routes
+        async with open_generation(house, second, SECRETS, engines):
+            assert ("llm.more", TIER) in house.meters.routes
+            engines.by_url["http://primary-b.test/v1"].health = REFUSED
+            await trio.sleep(12)
+            failures = {
+                str(member_id): meters.probe_failures.value
+                for (_, member_id), meters in house.meters.members.items()
+            }
+    assert failures["a"] == 0
+    assert failures["b"] > 0

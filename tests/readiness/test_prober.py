@@ -221,3 +221,15 @@ async def test_an_unknown_member_is_a_bug(autojump_clock):
     for tier_id, member_id in [("one", "x"), ("two", "x"), ("three", "a")]:
         with pytest.raises(KeyError):
             world.prober.verdict(TierId(tier_id), MemberId(member_id))
+
+
+async def test_each_probe_that_ends_is_told(autojump_clock):
+    """Also one that changes nothing: a timeout that is borne is a failed probe all the same."""
+    world = World(replicas("one", "a", "b"))
+    world.engine("one", "b").health = SLOW
+    await world.run_until(4)
+    one = TierId("one")
+    assert [told for told in world.ended if told[1] == "a"] == [(one, "a", True)]
+    # Each takes a second, and they begin a quarter of the interval apart; the fourth was cut off.
+    assert [told for told in world.ended if told[1] == "b"] == [(one, "b", False)] * 3
+    assert list(world.reasons("one", "b")) == ["health_transport"]

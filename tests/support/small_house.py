@@ -31,6 +31,7 @@ from anvil_trio.exchange.call import Call
 from anvil_trio.exchange.deadlines import Limits
 from anvil_trio.exchange.generation import Generation, Route
 from anvil_trio.exchange.house import House, Management
+from anvil_trio.exchange.metering import make_meters
 from anvil_trio.exchange.run import run_chat
 from anvil_trio.facts import Readiness, TierSnapshot, Verdict
 from anvil_trio.intent.intents import Intents
@@ -225,6 +226,7 @@ async def open_small_house(
             tiers=_tiers(actors, config, owner),
             log=DecisionLog(ring, None, bus),
             bus=bus,
+            meters=make_meters(config),
             wall_clock=trio.current_time,
             started_at=0.0,
         )
