@@ -3,6 +3,7 @@
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import ExitStack, asynccontextmanager
+from functools import partial
 from types import MappingProxyType
 from typing import Protocol
 
@@ -160,7 +161,7 @@ async def open_generation(
                 await nursery.start(reader.run)
             yield Generation(
                 config=config,
-                routes=MappingProxyType(_routes(house, config, transports, keys)),
+                routes=MappingProxyType(_routes(house, config, transports, keys, prober)),
                 limits=_limits(config),
                 verdict_of=prober.verdict,
                 probe_anew=prober.probe_anew,
@@ -213,10 +214,11 @@ def _routes(
     config: RouterConfig,
     transports: Transports,
     keys: Mapping[TierId, str | None],
+    prober: Prober,
 ) -> dict[Alias, Route]:
     """One route per alias; aliases of one tier share everything but their name."""
     ways = {
-        TierId(tier.id): _ways_to(tier, config, transports, keys[TierId(tier.id)])
+        TierId(tier.id): _ways_to(tier, config, transports, keys[TierId(tier.id)], prober)
         for tier in config.tiers
     }
     return {
@@ -226,7 +228,7 @@ def _routes(
 
 
 def _ways_to(
-    tier: Tier, config: RouterConfig, transports: Transports, key: str | None
+    tier: Tier, config: RouterConfig, transports: Transports, key: str | None, prober: Prober
 ) -> Mapping[MemberId, Upstream]:
     return {
         member_id: Upstream(
@@ -236,6 +238,7 @@ def _ways_to(
             key=key,
             connect_timeout_s=tier.timeout or config.router.relay_timeout,
             max_reply_bytes=config.server.max_event_bytes,
+            on_unreachable=partial(prober.hasten, TierId(tier.id), member_id),
         )
         for member_id in tier.member_ids
     }
