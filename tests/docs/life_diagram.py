@@ -7,6 +7,7 @@ from anvil_trio.exchange.phases import ANYWHERE, LIFE, Phase
 
 __all__ = ["diagram"]
 
+
 def diagram() -> str:
     """The page's block: the phases in a line, what each holds, and how it may end."""
     line = [phase for phase in LIFE if phase is not Phase.TOLD]

@@ -5,12 +5,13 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 import httpx
 import trio
 
 from anvil_trio.actors.bus import Bus
-from anvil_trio.actors.supervise import open_actors
+from anvil_trio.actors.supervise import Actors, open_actors
 from anvil_trio.admission.actor import open_admission
 from anvil_trio.config.model import (
     ReplicaIdentity,
@@ -132,11 +133,18 @@ class SmallHouse:
     generation: Generation
     engines: Mapping[tuple[TierId, MemberId], FakeUpstream]
     ring: Ring
+    actors: Actors
+    begun: int = 0
     _ready: int = field(default=0)
 
     def engine(self, member: str = "", tier: str = TIER) -> FakeUpstream:
         """The engine of one member."""
         return self.engines[TierId(tier), MemberId(member)]
+
+    def machine(self, name: str) -> Any:
+        """The state that one actor owns, for whoever may look at it without asking."""
+        [actor] = [each for each in self.actors._running if each.name == name]  # type: ignore[attr-defined]
+        return actor.machine  # type: ignore[attr-defined]
 
     def ready(self, *members: str, tier: str = TIER) -> None:
         """Publish which members are ready; nothing else is."""
@@ -158,7 +166,8 @@ class SmallHouse:
         ids: CallerIds | None = None,
     ) -> FakeCaller:
         """One exchange from its authenticated call to its record."""
-        number = len(self.ring)
+        number = self.begun
+        self.begun += 1
         known = CallerIds() if ids is None else ids
         call = Call(dialect, ClientId(client), RequestId(f"req_{number:032x}"), known)
         await run_chat(self.house, self.generation, call, caller)
@@ -216,8 +225,8 @@ async def open_small_house(
                 actors, config.server.max_concurrency, owner, config.server.budgets
             ),
             management=Management(
-                places=open_admission(actors, 4, owner),
-                changes=open_admission(actors, 1, owner),
+                places=open_admission(actors, 4, owner, name="management"),
+                changes=open_admission(actors, 1, owner, name="changes"),
                 intents=intents or IntentKeeper(Intents()),
             ),
             tiers={TierId(tier.id): open_tier(actors, tier, owner) for tier in config.tiers},
@@ -226,7 +235,7 @@ async def open_small_house(
             wall_clock=trio.current_time,
             started_at=0.0,
         )
-        small = SmallHouse(house, _generation(house, config, engines), engines, ring)
+        small = SmallHouse(house, _generation(house, config, engines), engines, ring, actors)
         if is_ready:
             for tier in config.tiers:
                 small.ready(*tier.member_ids, tier=tier.id)
