@@ -15,7 +15,7 @@ __all__ = ["ANYWHERE", "LIFE", "Held", "Journey", "Phase", "Stage"]
 
 
 class Held(StrEnum):
-    """What a request may hold, in the order in which it is taken; given back the other way round."""
+    """What a request may hold, in the order in which it is taken; it is given back in reverse."""
 
     PERMIT = "permit"  # a place at the front door, and in its client's budget
     LEASE = "lease"  # a place on one member, and in the tier

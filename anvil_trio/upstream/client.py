@@ -38,8 +38,8 @@ class Upstream:
     """The way to one member of one tier, as requests of one kind use it.
 
     `connect_timeout_s` bounds connecting, TLS and writing the request, never a read.
-    `max_reply_bytes` is the most that a reply which is read whole may have. `on_unreachable` is told
-    of every connection that the member refused; it neither waits nor raises.
+    `max_reply_bytes` is the most that a reply which is read whole may have. `on_unreachable` is
+    told of every connection that the member refused; it neither waits nor raises.
     """
 
     member_id: MemberId

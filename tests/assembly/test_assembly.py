@@ -200,7 +200,7 @@ async def test_a_member_that_refuses_is_never_ready(autojump_clock):
 
 
 async def test_a_refused_request_has_its_member_asked_at_once(autojump_clock):
-    """Whoever could not connect wakes the prober: the next request knows, and nothing was retried."""
+    """Whoever could not connect wakes the prober: the next request knows; nothing was retried."""
     config, engines = config_of(), Engines()
     with capture_logs():
         async with (

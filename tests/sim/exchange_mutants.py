@@ -11,6 +11,7 @@ RELAY = "anvil_trio.exchange.relay"
 STREAM = "anvil_trio.exchange.stream_relay"
 HOUSE = "anvil_trio.exchange.house"
 DELIVERY = "anvil_trio.exchange.delivery"
+MESSAGES_RELAY = "anvil_trio.dialects.anthropic_relay"
 CLIENT = "anvil_trio.upstream.client"
 
 GIVE_BACK = (
@@ -47,7 +48,7 @@ GIVE_BACK = (
         "            return await self._select(prepared)\n",
         "            permit.release()\n            return await self._select(prepared)\n",
     ),
-    Mutant("an exchange that is never forgotten", HOUSE, "self._running.discard(watch)", "pass"),
+    Mutant("an exchange that is never forgotten", HOUSE, "del self._running[watch]", "pass"),
 )
 
 RECORD = (
@@ -185,6 +186,12 @@ DEADLINE = (
 
 TERMINAL = (
     Mutant(
+        "a fault behind the stop reason leaves a success without its end",
+        MESSAGES_RELAY,
+        "if not self._has_ended and self._failure is None:\n            self._finish(out)",
+        "if not self._has_ended and self.failure is None:\n            self._finish(out)",
+    ),
+    Mutant(
         "what comes with the last word is lost",
         STREAM,
         "                self._last += out\n",
@@ -215,10 +222,13 @@ EXCHANGE = Suite(
     name="exchange",
     hunt="tests.sim.exchange_hunt",
     packages=(
+        "anvil_trio.dialects.anthropic_relay",
+        "anvil_trio.dialects.anthropic_messages",
         "anvil_trio.exchange",
         "anvil_trio.transition",
         "anvil_trio.upstream.client",
         "tests.support.small_house",
+        "tests.support.three_dialects",
         "tests.sim.exchange_lapses",
         "tests.sim.books",
         "tests.sim.disk",
