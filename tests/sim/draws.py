@@ -74,6 +74,7 @@ def draw_reply(rng: Random, words: EngineWords, number: int) -> Reply:
     good: list[Step] = [Head(200, SSE), *pieces, words.finish, words.done, END]
     fault: Step = rng.choice((*Fault, b"data: {oops\n\n", b": comment\n\n", END))
     cut = rng.randrange(1, len(good))
+    late: Step = rng.choice((*Fault, b"data: {oops\n\n"))
     endless: list[Step] = [8.0, words.text("...")] * 60
     whole = words.text(f"<{number}:1,2,3,4>")
     return rng.choice((
@@ -87,5 +88,5 @@ def draw_reply(rng: Random, words: EngineWords, number: int) -> Reply:
         Reply((*good[:cut], 15.0, b": comment\n\n", 15.0, *good[cut:])),
         Reply((Head(200, SSE), words.begin, *endless)),
         Reply((Fault.STALL,)),
-        Reply((Head(200, SSE), words.begin, whole, words.finish, rng.choice((*Fault,)))),
+        Reply((Head(200, SSE), words.begin, whole, words.finish, late)),
     ))
