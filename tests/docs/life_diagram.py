@@ -1,6 +1,6 @@
 """The diagram of a request's life, made from the tables that hold every request to it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from anvil_trio.exchange.outcome import Outcome
 from anvil_trio.exchange.phases import ANYWHERE, LIFE, Phase
@@ -19,7 +19,7 @@ def diagram() -> str:
     return "\n".join(rows)
 
 
-def _ends_of(line: list[Phase]) -> Iterable[str]:
+def _ends_of(line: Sequence[Phase]) -> Iterable[str]:
     """From the middle of each phase's name an arm goes down to where it is told."""
     arms, at = [], 0
     for phase in line:
