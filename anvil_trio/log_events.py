@@ -37,6 +37,7 @@ class LogEvent(Enum):
         ("tier", "member", "ready", "reason"),
     )
     STOPPED = ("stopped", logging.INFO, ())
+    UPSTREAM_FAILED = ("upstream_failed", logging.INFO, ("request_id", "outcome"))
 
     def __init__(self, line: str, level: int, fields: tuple[str, ...]) -> None:
         self.line = line

@@ -29,7 +29,7 @@ from anvil_trio.exchange.closing import (
 from anvil_trio.exchange.delivery import deliver
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
-from anvil_trio.exchange.outcome import Outcome, ending_of
+from anvil_trio.exchange.outcome import UPSTREAM_FAILURES, Outcome, ending_of
 from anvil_trio.exchange.phases import Phase
 from anvil_trio.exchange.prepare import Prepared, prepare
 from anvil_trio.exchange.relay import UnaryRelay
@@ -90,6 +90,9 @@ class _Exchange:
         try:
             closing = await self._within_life()
             self._watch.journey.end(closing.outcome)
+            if closing.outcome in UPSTREAM_FAILURES:
+                request_id, outcome = self._call.gateway_request_id, closing.outcome.value
+                log_event(LogEvent.UPSTREAM_FAILED, request_id=request_id, outcome=outcome)
         except Exception as bug:  # noqa: BLE001 - it ends the exchange, not the process
             request_id = self._call.gateway_request_id
             log_event(LogEvent.EXCHANGE_FAILED, request_id=request_id, **where_raised(bug))
