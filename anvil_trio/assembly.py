@@ -178,8 +178,8 @@ async def open_generation(
         for member_id in tier.member_ids
     }
     keys = {TierId(tier.id): secrets.get(tier.auth_env) or None for tier in config.tiers}
-    routes = _routes(house, config, transports, keys, life)
     prober, sampler, ceilings = _readers(house, config, transports, keys, life)
+    routes = _routes(house, config, transports, keys, life, prober.hasten)
     try:
         async with trio.open_nursery() as nursery:
             for reader in (prober, sampler, ceilings):
@@ -257,6 +257,7 @@ def _routes(
     transports: Transports,
     keys: Mapping[TierId, str | None],
     life: Lifetime,
+    hasten: Callable[[TierId, MemberId], None],
 ) -> dict[Alias, Route]:
     """One route per alias; aliases of one tier share everything but their name."""
 
@@ -267,7 +268,7 @@ def _routes(
     for tier in config.tiers:
         tier_id = TierId(tier.id)
         house.ways.setdefault(tier_id, {})
-        lead(tier_id, _ways_to(tier, config, transports, keys[tier_id]))
+        lead(tier_id, _ways_to(tier, config, transports, keys[tier_id], hasten))
     return {
         Alias(alias): Route(
             Alias(alias),
@@ -280,7 +281,11 @@ def _routes(
 
 
 def _ways_to(
-    tier: Tier, config: RouterConfig, transports: Transports, key: str | None
+    tier: Tier,
+    config: RouterConfig,
+    transports: Transports,
+    key: str | None,
+    hasten: Callable[[TierId, MemberId], None],
 ) -> Mapping[MemberId, Upstream]:
     return {
         member_id: Upstream(
@@ -290,6 +295,7 @@ def _ways_to(
             key=key,
             connect_timeout_s=tier.timeout or config.router.relay_timeout,
             max_reply_bytes=config.server.max_event_bytes,
+            on_unreachable=partial(hasten, TierId(tier.id), member_id),
         )
         for member_id in tier.member_ids
     }

@@ -10,6 +10,7 @@ from anvil_trio.config.problems import ConfigError, ConfigProblem, ProblemCode
 from anvil_trio.config.source import ConfigSource
 from anvil_trio.exchange.house import House
 from anvil_trio.generations import open_app
+from anvil_trio.log_events import LogEvent, log_event
 from anvil_trio.net.tls import server_context
 from anvil_trio.server.accept import Server
 from anvil_trio.server.listen import listen, raise_fd_limit
@@ -49,10 +50,12 @@ async def run_router(
             )
             address = listener.getsockname()
             await run_until_signalled(server, lambda: on_ready(address[0], address[1]))
+    log_event(LogEvent.STOPPED)
 
 
 def _drain(house: House) -> None:
     house.is_draining = True
+    log_event(LogEvent.DRAINING)
 
 
 def _options(server: ServerSettings, tls: ssl.SSLContext | None) -> ServerOptions:

@@ -62,10 +62,11 @@ def read_config(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             return file.read(MAX_CONFIG_BYTES + 1)
+    except FileNotFoundError:
+        message = "there is no such file"
     except (OSError, ValueError):  # ValueError: a path with a null character
-        raise ConfigError([
-            ConfigProblem("", ProblemCode.UNREADABLE, "the file cannot be read")
-        ]) from None
+        message = "the file cannot be read"
+    raise ConfigError([ConfigProblem("", ProblemCode.UNREADABLE, message)])
 
 
 def load_config(path: Path) -> RouterConfig:

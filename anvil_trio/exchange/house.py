@@ -22,7 +22,7 @@ class Exchanges:
     """The exchanges that run now, so that the end of a shutdown's bound can reach each of them."""
 
     def __init__(self) -> None:
-        self._running: set[Watch] = set()
+        self._running: dict[Watch, None] = {}  # in order of arrival, so that a seed is a program
 
     def __len__(self) -> int:
         return len(self._running)
@@ -30,11 +30,11 @@ class Exchanges:
     @contextmanager
     def entered(self, watch: Watch) -> Iterator[None]:
         """Count one exchange for as long as the block lasts."""
-        self._running.add(watch)
+        self._running[watch] = None
         try:
             yield
         finally:
-            self._running.discard(watch)
+            del self._running[watch]
 
     def shut_down(self) -> None:
         """Cut every running exchange: each tells its caller so in its dialect's own frame."""

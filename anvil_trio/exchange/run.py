@@ -30,7 +30,8 @@ from anvil_trio.exchange.delivery import deliver
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
 from anvil_trio.exchange.metering import count_request
-from anvil_trio.exchange.outcome import Outcome, ending_of
+from anvil_trio.exchange.outcome import UPSTREAM_FAILURES, Outcome, ending_of
+from anvil_trio.exchange.phases import Phase
 from anvil_trio.exchange.prepare import Prepared, prepare
 from anvil_trio.exchange.relay import UnaryRelay
 from anvil_trio.exchange.stream_relay import StreamRelay
@@ -88,12 +89,21 @@ class _Exchange:
     async def _live(self) -> Closing:
         """All phases, in which something is held; cut when `life` is."""
         try:
-            with self._watch.life:
-                return await self._admit()
+            closing = await self._within_life()
+            self._watch.journey.end(closing.outcome)
+            if closing.outcome in UPSTREAM_FAILURES:
+                request_id, outcome = self._call.gateway_request_id, closing.outcome.value
+                log_event(LogEvent.UPSTREAM_FAILED, request_id=request_id, outcome=outcome)
         except Exception as bug:  # noqa: BLE001 - it ends the exchange, not the process
             request_id = self._call.gateway_request_id
             log_event(LogEvent.EXCHANGE_FAILED, request_id=request_id, **where_raised(bug))
+            self._watch.journey.end(Outcome.INTERNAL_ERROR)
             return Closing(Outcome.INTERNAL_ERROR, problem(Code.INTERNAL_ERROR))
+        return closing
+
+    async def _within_life(self) -> Closing:
+        with self._watch.life:
+            return await self._admit()
         return self._cut()
 
     def _cut(self) -> Closing:
@@ -113,6 +123,7 @@ class _Exchange:
         if isinstance(permit, Refused):
             return turned_away(permit)
         with permit:
+            self._watch.journey.reach(Phase.INSIDE)
             body = await self._caller.read_body(
                 self._server.max_body_bytes,
                 stall_s=self._server.client_stall_timeout_s,
@@ -135,6 +146,7 @@ class _Exchange:
         """One lease on one member, within the admission deadline; a grant beats its expiry."""
         got: Lease | Refused | None = None
         self._record.asked_at = trio.current_time()
+        self._watch.journey.reach(Phase.WAITING)
         session_id = self._call.session_for(prepared.route.tier)
         try:
             with trio.move_on_after(self._watch.limits.admission_s):
@@ -146,6 +158,7 @@ class _Exchange:
         if isinstance(got, Refused):
             return not_admitted(got, self._generation.config.router.exhaustion_status)
         with got as lease:
+            self._watch.journey.reach(Phase.CHOSEN)
             self._record.selected(lease.member_id, trio.current_time(), lease.schedule)
             return await self._attempt(prepared, lease.member_id)
 
@@ -162,6 +175,7 @@ class _Exchange:
         self._record.attempted_at = trio.current_time()
         try:
             async with open_stream(upstream, prepared.rendered.body, headers) as stream:
+                self._watch.journey.reach(Phase.DISPATCHED)
                 self._watch.dispatched(has_heartbeats=prepared.request.stream)
                 if prepared.request.stream:
                     return await self._relay_stream(stream, prepared)

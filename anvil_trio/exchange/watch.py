@@ -10,6 +10,7 @@ from enum import Enum
 import trio
 
 from anvil_trio.exchange.deadlines import Deadlines, Due, Limits
+from anvil_trio.exchange.phases import Journey
 
 __all__ = ["Cut", "Watch"]
 
@@ -26,7 +27,7 @@ class Watch:
     """What bounds one exchange. `life` is entered once; lapses open inside it, one at a time.
 
     Guarantee: `leave` and `shut_down` act in the step in which they are called, whatever the
-    exchange is doing, and the first reason stands.
+    exchange is doing, and the first reason stands. `journey` says how far it has come.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -35,6 +36,7 @@ class Watch:
         self._deadlines: Deadlines | None = None
         self._lapse: trio.CancelScope | None = None
         self._cut_by: Cut | None = None
+        self.journey = Journey()
 
     # what ends it
 

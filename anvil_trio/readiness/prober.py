@@ -86,6 +86,7 @@ class Prober:
         )
         self._told: dict[Key, tuple[bool, str]] = {}
         self._loops: dict[Key, trio.CancelScope] = {}
+        self._hurry: dict[Key, trio.Event] = {key: trio.Event() for key in self._plans}
         self._nursery: trio.Nursery | None = None
         self._settled = trio.lowlevel.ParkingLot()
 
@@ -129,6 +130,15 @@ class Prober:
         if keys:
             self._announce(tier_id)
 
+    def hasten(self, tier_id: TierId, member_id: MemberId) -> None:
+        """Ask one member now and not when its time comes: somebody could not reach it.
+
+        What is known of it stands until it has answered. However often this is called, one probe
+        follows, after the one that may be under way. Nothing happens for a tier that is not probed.
+        """
+        if (tier_id, member_id) in self._hurry:
+            self._hurry[tier_id, member_id].set()
+
     async def probe_anew(self, tier_id: TierId, member_id: MemberId | None = None) -> None:
         """Forget as `invalidate` does, then wait until each that was forgotten has a new verdict.
 
@@ -160,6 +170,7 @@ class Prober:
         with scope:
             while True:
                 began = trio.current_time()
+                self._hurry[key] = trio.Event()
                 found = await probe(self._clients[key], self._plans[key])
                 if not self._cache.settle(key, generation, found, trio.current_time()):
                     return  # begun before an invalidation; that one started another loop
@@ -167,7 +178,8 @@ class Prober:
                     self._observe(key, found.verdict.is_ready)
                 self._announce(key[0])
                 self._settled.unpark_all()
-                await trio.sleep_until(began + self._pause_s(key))
+                with trio.move_on_at(began + self._pause_s(key)):
+                    await self._hurry[key].wait()
 
     def _pause_s(self, key: Key) -> float:
         """From the start of one probe to that of the next: a member that is out is asked sooner."""

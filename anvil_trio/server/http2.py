@@ -15,7 +15,7 @@ from h2.errors import ErrorCodes
 from h2.exceptions import ProtocolError
 from priority.priority import MissingStreamError
 
-from anvil_trio.server.frames import FrameGuard
+from anvil_trio.server.frames import FrameGuard, Verdict
 from anvil_trio.server.http1 import ProtocolArgs
 from anvil_trio.server.hypercorn_names import (
     Body,
@@ -36,6 +36,10 @@ from anvil_trio.server.tasks import inbox_of
 __all__ = ["Http2"]
 
 _INBOX_ROOM = 256
+_HOSTILE = {
+    Verdict.TOO_LONG: ErrorCodes.FRAME_SIZE_ERROR,
+    Verdict.TOO_MANY: ErrorCodes.ENHANCE_YOUR_CALM,
+}
 
 
 class Http2(H2Protocol):
@@ -74,14 +78,16 @@ class Http2(H2Protocol):
     async def handle(self, event: Event) -> None:
         """Hypercorn's, but nothing waits for a connection that has closed.
 
-        And a frame that claims to be too long closes it at once.
+        And a frame that claims to be too long, or a storm of frames, closes it at once.
         """
-        if isinstance(event, RawData) and not self._frames.accepts(event.data):
-            with suppress(ProtocolError):
-                self.connection.close_connection(ErrorCodes.FRAME_SIZE_ERROR)
-            await self._flush()
-            await self.send(Closed())
-            return
+        if isinstance(event, RawData):
+            verdict = self._frames.judge(event.data, trio.current_time())
+            if verdict is not Verdict.GOOD:
+                with suppress(ProtocolError):
+                    self.connection.close_connection(_HOSTILE[verdict])
+                await self._flush()
+                await self.send(Closed())
+                return
         await super().handle(event)
         if isinstance(event, Closed):
             for stream_id in list(self.stream_buffers):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -109,6 +110,8 @@ async def open_router(
     text = render_router_toml(
         {"chat": urls}, model="demo-model", context_limit=8192, log_path=str(log_path)
     )
+    for line in settings.splitlines():  # in the place of what the demo says
+        text = re.sub(rf"^{line.partition('=')[0]}=.*\n", "", text, flags=re.MULTILINE)
     text = text.replace("[server]\n", f"[server]\n{settings}", 1)
     text = text.replace('dialect = "openai"\n', f'dialect = "openai"\n{tier_settings}', 1)
     (folder / "router.toml").write_text(text)
