@@ -27,6 +27,7 @@ class LogEvent(Enum):
     CLIENT_LIMIT_IDLE = ("client_limit_idle", logging.WARNING, ("setting",))
     CONFIG_REFUSED = ("config_refused", logging.ERROR, ("problems",))
     CONNECTION_FAILED = ("connection_failed", logging.ERROR, ("kind", "where"))
+    DECISION_LOG_ROTATION_FAILED = ("decision_log_rotation_failed", logging.WARNING, ())
     DECISION_LOG_WRITE_FAILED = ("decision_log_write_failed", logging.WARNING, ("failures",))
     EXCHANGE_FAILED = ("exchange_failed", logging.ERROR, ("request_id", "kind", "where"))
     INTENT_CHANGED = ("intent_changed", logging.INFO, ("tier", "member", "quiesced"))

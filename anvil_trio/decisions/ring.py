@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from anvil_trio.decisions.record import DecisionRecord
 
-__all__ = ["RING_SIZE", "Ring"]
+__all__ = ["RING_SIZE", "Ring", "is_wanted"]
 
 RING_SIZE = 10_000
 
@@ -39,6 +39,11 @@ class Ring:
         An id of the form that the router generates is looked for among the router's own ids
         only, so that no caller can pass for another request; any other among the callers' ids.
         """
-        if _GENERATED_ID.fullmatch(request_id) is not None:
-            return next((kept for kept in self if kept.gateway_request_id == request_id), None)
-        return next((kept for kept in self if kept.request_id == request_id), None)
+        return next((kept for kept in self if is_wanted(kept, request_id)), None)
+
+
+def is_wanted(record: DecisionRecord, request_id: str) -> bool:
+    """Whether this is the record of that id; see `Ring.find`."""
+    if _GENERATED_ID.fullmatch(request_id) is not None:
+        return record.gateway_request_id == request_id
+    return record.request_id == request_id

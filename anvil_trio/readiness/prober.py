@@ -146,7 +146,8 @@ class Prober:
             while True:
                 began = trio.current_time()
                 found = await probe(self._clients[key], self._plans[key])
-                if not self._cache.settle(key, generation, found, trio.current_time()):
+                now = trio.current_time()
+                if not self._cache.settle(key, generation, found.after(now - began), now):
                     return  # begun before an invalidation; that one started another loop
                 self._announce(key[0])
                 self._settled.unpark_all()

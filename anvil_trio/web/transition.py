@@ -11,8 +11,9 @@ from anvil_trio.errors import Problem
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
 from anvil_trio.names import LEGACY_CLIENT
-from anvil_trio.transition.desk import Answer, carry_out, refused
+from anvil_trio.transition.desk import carry_out, refused
 from anvil_trio.transition.order import Order, invalid, parse_order, parse_status_query
+from anvil_trio.views.shape import Shape
 from anvil_trio.web.asgi_types import Receive, Scope, Send, declared_length, headers_of
 from anvil_trio.web.respond import AsgiCaller, send_json, send_problem, server_side
 from anvil_trio.web.watcher import run_watched
@@ -50,7 +51,7 @@ async def answer_transition(
 
 async def _answer(
     house: House, generation: Generation, scope: Scope, caller: AsgiCaller
-) -> Answer | Problem:
+) -> Shape | Problem:
     got = await house.management.places.enter(LEGACY_CLIENT)
     if isinstance(got, Refused):
         return refused(got)

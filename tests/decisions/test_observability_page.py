@@ -8,7 +8,7 @@ from anvil_trio.decisions.record import render_line
 from anvil_trio.decisions.words import AttemptOutcome, AttemptReason, RequestKind, Selection
 from anvil_trio.exchange.outcome import Outcome, ending_of
 from anvil_trio.names import Alias
-from anvil_trio.views.capacity import project_capacity
+from anvil_trio.views.capacity import CapacityQuery, project_capacity
 from anvil_trio.views.models import project_models
 from anvil_trio.views.status import project_status
 from tests.unit.decisions.samples import builder, finished, ranked_record
@@ -120,7 +120,7 @@ def test_the_examples_are_what_the_router_answers():
     )
     assert example("/v1/models/capacity") == read(
         project_capacity(
-            config(), verdict_of, {DIRECT: direct_snapshot(5)}, busy_engine, only=Alias("chat")
+            config(), verdict_of, {DIRECT: direct_snapshot(5)}, busy_engine, CapacityQuery(Alias("chat"))
         )
     )
     capacity = capacity_config()
@@ -129,7 +129,7 @@ def test_the_examples_are_what_the_router_answers():
         verdict_of,
         {REPLICA: replica_snapshot(2, 1, waiting=4)},
         ranked_engines,
-        only=Alias("llm.primary"),
+        CapacityQuery(Alias("llm.primary")),
     )
     row = read(page)["data"][0]
     shown = json.loads(PAGE.split("A capacity tier")[1].split("```json\n")[1].split("```")[0])

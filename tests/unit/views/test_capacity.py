@@ -1,6 +1,8 @@
+from typing import Any
+
 from anvil_trio.facts import TierPhase
 from anvil_trio.names import Alias
-from anvil_trio.views.capacity import project_capacity
+from anvil_trio.views.capacity import CapacityQuery, project_capacity
 from anvil_trio.views.replica import show_tier
 from anvil_trio.views.signals import unwatched
 from tests.unit.views.samples import (
@@ -35,10 +37,40 @@ NO_NUMBERS = {
 }
 SNAPSHOTS = {REPLICA: replica_snapshot(2, 1, waiting=4), DIRECT: direct_snapshot(5)}
 
+DIRECT_BLOCKS: dict[str, Any] = {
+    "engine": {"name": None, "quantization": None},
+    "gpu": {"role": None, "name": None, "memory_total_mib": None},
+    "capacity": {
+        "context_limit_tokens": 4096,
+        "kv_cache_capacity_tokens": None,
+        "full_context_concurrency": None,
+        "configured_max_concurrency": None,
+        "scheduler_max_num_seqs": None,
+        "model_memory_gib": None,
+    },
+    "multimodal": {
+        "admission_enabled": False,
+        "image_limit": None,
+        "video_limit": None,
+        "image_tokens_estimate": None,
+        "video_tokens_estimate": None,
+    },
+    "scenario": None,
+}
+REPLICA_BLOCKS: dict[str, Any] = {
+    **DIRECT_BLOCKS,
+    "capacity": {
+        **DIRECT_BLOCKS["capacity"],
+        "context_limit_tokens": 8192,
+        "configured_max_concurrency": 6,
+    },
+    "multimodal": {**DIRECT_BLOCKS["multimodal"], "admission_enabled": True},
+}
+
 
 def page(verdict_of, snapshots=SNAPSHOTS, only=None):
     """The page over the sample configuration."""
-    return read(project_capacity(config(), verdict_of, snapshots, unwatched, only=only))
+    return read(project_capacity(config(), verdict_of, snapshots, unwatched, CapacityQuery(only)))
 
 
 def test_a_direct_row_has_exactly_its_documented_keys():
@@ -58,6 +90,7 @@ def test_a_direct_row_has_exactly_its_documented_keys():
             "waiting_requests": 0,
             "draining": False,
         },
+        **DIRECT_BLOCKS,
         "live": {**NO_NUMBERS, "reason": "metrics_unsupported_engine"},
     }
 
@@ -82,6 +115,7 @@ def test_a_replica_row_adds_exactly_the_shared_projection():
             "draining": False,
             "member_active_requests": {"member-a": 2, "member-b": 1},
         },
+        **REPLICA_BLOCKS,
         "live": {**NO_NUMBERS, "reason": "replica_metrics_not_aggregated"},
     }
 
