@@ -44,7 +44,7 @@ class Gpu(Shape, frozen=True, kw_only=True):
 
     role: str | None
     name: str | None
-    memory_total_mib: float | None
+    memory_total_mib: int | float | None
 
 
 class Capacity(Shape, frozen=True, kw_only=True):
@@ -55,7 +55,7 @@ class Capacity(Shape, frozen=True, kw_only=True):
     full_context_concurrency: Count | None
     configured_max_concurrency: Count | None
     scheduler_max_num_seqs: Count | None
-    model_memory_gib: float | None
+    model_memory_gib: int | float | None
 
 
 class Multimodal(Shape, frozen=True, kw_only=True):

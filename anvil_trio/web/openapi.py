@@ -60,7 +60,22 @@ def describe(hidden: frozenset[str]) -> Described:
 def schemas(shapes: Iterable[type[Shape]]) -> Described:
     """JSON schemas of these shapes and of all that they hold, by name."""
     _, components = msgspec.json.schema_components(dict.fromkeys(shapes), ref_template=_REF)
-    return dict(sorted(components.items()))
+    return {name: _as_sent(components[name]) for name in sorted(components)}
+
+
+def _as_sent(schema: Described) -> Described:
+    """A key that has a usual value is never left out of a reply: only an absent one is."""
+    keys = schema.get("properties")
+    if not isinstance(keys, dict):
+        return schema
+    said = schema["required"]
+    assert isinstance(said, list)
+    always: list[JsonValue] = [
+        key
+        for key, one in keys.items()
+        if key in said or (isinstance(one, dict) and "default" in one)
+    ]
+    return {**schema, "required": always}
 
 
 def _operation(route: Route) -> Described:

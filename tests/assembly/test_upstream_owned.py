@@ -22,9 +22,9 @@ from anvil_trio.views.models import project_models
 from anvil_trio.views.signals import unwatched
 from tests.support.chunks import good_reply
 from tests.support.fake_caller import FakeCaller
-from tests.unit.views.samples import read
 from tests.support.fake_upstream import FakeUpstream, Reply, models, reply
 from tests.support.small_house import TIER, chat_body, config_of
+from tests.unit.views.samples import read
 
 LISTING = reply(b'{"data":[{"id":"served-here","max_model_len":512}]}')
 

@@ -113,7 +113,7 @@ def test_an_unknown_alias_is_a_404_that_does_not_repeat_it(page, name):
 
 @pytest.mark.parametrize("page", [*PARAMETERS, "status", "request", "health_tiers", "openapi"])
 def test_an_unknown_parameter_is_a_400_that_does_not_repeat_it(page):
-    """Decision 27: what a page does not take is refused, not ignored; a page without a table too."""
+    """Decision 27: what a page does not take is refused; a page without a table takes nothing."""
     for query in (f"{BAD}=1", f"x={BAD}", "Model=chat", "models=chat"):
         what = shown(parse_query(page, query.encode(), config()))
         assert what[:2] == (400, Code.INVALID_REQUEST)

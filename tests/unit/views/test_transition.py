@@ -119,9 +119,7 @@ def test_a_failed_tier_says_so():
 
 def test_a_healthy_replica_tier_reports_ready():
     """R011: the row of a replica tier is the aggregate of its members."""
-    row = read(
-        project_row(replica_tier(), None, replica_snapshot(1), Intents(), verdicts()[0])
-    )
+    row = read(project_row(replica_tier(), None, replica_snapshot(1), Intents(), verdicts()[0]))
     assert row == {
         **read(project_snapshot(replica_tier(), None, replica_snapshot(1), Intents())),
         "ready": True,
