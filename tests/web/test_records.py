@@ -11,7 +11,7 @@ from anvil_trio.decisions.journal import Journal
 from anvil_trio.decisions.log import DecisionLog
 from anvil_trio.web.asgi import App
 from anvil_trio.web.auth import Authenticator
-from tests.support.asgi import TOKEN, request
+from tests.support.asgi import BEARER, TOKEN, request
 from tests.support.chunks import good_reply, good_stream
 from tests.support.small_house import SmallHouse, config_of, open_small_house, replica_tier
 from tests.unit.decisions.samples import record
@@ -129,6 +129,22 @@ async def test_a_history_joins_memory_and_file(tmp_path):
 def small_record(number):
     """A record of s-1 that is in memory alone."""
     return msgspec.structs.replace(record("req_" + "0" * 31 + number), session_id="s-1")
+
+
+async def test_every_refusal_is_put_in_the_callers_dialect(tmp_path):
+    """A caller of Anthropic's kind reads a page's refusal as its client expects it."""
+    path = tmp_path / "decisions.jsonl"
+    async with opened(path) as small:
+        path.unlink()
+        app = App(small.house, lambda: small.generation, Authenticator(TOKEN))
+        answer = await request(
+            app,
+            "GET",
+            f"/v1/requests/{UNKNOWN}",
+            headers=[BEARER, (b"anthropic-version", b"2023-06-01")],
+        )
+        assert answer.status == 503
+        assert answer.json["error"]["type"] == "api_error"
 
 
 @pytest.mark.parametrize(
