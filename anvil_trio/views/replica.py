@@ -25,7 +25,6 @@ __all__ = [
     "Verified",
     "project_identity",
     "show_tier",
-    "show_tiers",
 ]
 
 Declares = Literal["declared"]
@@ -85,11 +84,6 @@ class ShownTier:
     readiness: ShownReadiness
     served: ServedIdentity
     projection: ReplicaFields
-
-
-def show_tiers(tiers: tuple[Tier, ...], verdict_of: VerdictOf) -> dict[TierId, ShownTier]:
-    """Each tier once, by its id: what all rows of one payload are made of."""
-    return {TierId(tier.id): show_tier(tier, verdict_of) for tier in tiers}
 
 
 def show_tier(tier: Tier, verdict_of: VerdictOf) -> ShownTier:

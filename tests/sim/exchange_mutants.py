@@ -34,7 +34,7 @@ GIVE_BACK = (
         '"left without having been entered"\n        await',
         '"left without having been entered"\n        if exc is None:\n            await',
     ),
-    Mutant("an exchange that is never forgotten", HOUSE, "self._running.discard(watch)", "pass"),
+    Mutant("an exchange that is never forgotten", HOUSE, "del self._running[watch]", "pass"),
 )
 
 RECORD = (

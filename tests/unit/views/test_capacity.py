@@ -154,3 +154,51 @@ def test_one_alias_can_be_asked_for():
     assert [row["id"] for row in found["data"]] == ["replicas"]
     assert found["data"][0]["aliases"] == ["llm.again", "llm.primary"]
     assert len(asked) == 2
+
+
+DECLARED = {
+    "gpu_role": "primary",
+    "gpu_name": "Card",
+    "gpu_memory_total_mib": 24_576,
+    "kv_cache_capacity_tokens": 10_000,
+    "scheduler_max_num_seqs": 64,
+    "model_memory_gib": 14.5,
+    "image_limit": 2,
+    "note": "kanarie",
+}
+
+
+def declaring(*, gpu_role=None):
+    """The page where both tiers declare the same."""
+    verdict_of, _ = verdicts()
+    tiers = tuple(
+        tier.model_copy(update={"params": {"capacity": DECLARED}}) for tier in config().tiers
+    )
+    planted = config().model_copy(update={"tiers": tiers})
+    asked = CapacityQuery(gpu_role=gpu_role)
+    return read(project_capacity(planted, verdict_of, SNAPSHOTS, unwatched, asked))["data"]
+
+
+def test_what_is_declared_is_shown():
+    """Of the open table of `params` the documented keys; whole contexts are counted in whole."""
+    _, direct = declaring()
+    assert direct["gpu"] == {"role": "primary", "name": "Card", "memory_total_mib": 24_576}
+    assert direct["capacity"]["kv_cache_capacity_tokens"] == 10_000
+    assert direct["capacity"]["full_context_concurrency"] == 2
+    assert direct["capacity"]["scheduler_max_num_seqs"] == 64
+    assert direct["capacity"]["model_memory_gib"] == 14.5
+    assert direct["multimodal"]["image_limit"] == 2
+
+
+def test_one_device_is_not_several_members():
+    """A replica tier's device and cache are null: they were declared for one engine."""
+    replicas, _ = declaring()
+    assert set(replicas["gpu"].values()) == {None}
+    assert replicas["capacity"]["kv_cache_capacity_tokens"] is None
+    assert replicas["capacity"]["full_context_concurrency"] is None
+
+
+def test_a_gpu_role_can_be_asked_for():
+    """Only tiers that declare it are shown; nobody declaring it is no error."""
+    assert [row["id"] for row in declaring(gpu_role="primary")] == ["direct"]
+    assert declaring(gpu_role="secondary") == []
