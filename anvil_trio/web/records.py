@@ -9,7 +9,7 @@ import trio
 
 from anvil_trio.decisions.history import MOST_RECORDS, Found, History, Unreadable
 from anvil_trio.decisions.record import DecisionRecord
-from anvil_trio.decisions.ring import is_wanted
+from anvil_trio.decisions.ring import by_id
 from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
@@ -74,7 +74,7 @@ async def _request(
     if house.log.history is None:
         return _NO_REQUEST
     try:
-        found = await house.log.history.search(lambda one: is_wanted(one, request_id), 1)
+        found = await house.log.history.search(by_id(request_id), 1)
     except Unreadable:
         return _NO_HISTORY
     return project_request(found.records[0], _FILE) if found.records else _NO_REQUEST

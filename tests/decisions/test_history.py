@@ -10,7 +10,7 @@ import trio
 from anvil_trio.decisions.history import MOST_RECORDS, History, Unreadable
 from anvil_trio.decisions.journal import earlier
 from anvil_trio.decisions.record import render_line
-from anvil_trio.decisions.ring import is_wanted
+from anvil_trio.decisions.ring import by_id
 from tests.unit.decisions.samples import ranked_record, record
 
 
@@ -174,7 +174,7 @@ async def test_a_disk_that_hangs_costs_two_seconds_and_two_threads(path, autojum
 def test_a_generated_id_is_looked_for_among_the_routers_own():
     """No caller can pass for another request by sending its id."""
     theirs = "req_" + "a" * 32
-    assert is_wanted(record(theirs), theirs)
-    assert not is_wanted(record(request_id=theirs), theirs)
-    assert is_wanted(record(request_id="call-1"), "call-1")
-    assert not is_wanted(record("call-1"), "call-1")
+    assert by_id(theirs)(record(theirs))
+    assert not by_id(theirs)(record(request_id=theirs))
+    assert by_id("call-1")(record(request_id="call-1"))
+    assert not by_id("call-1")(record("call-1"))

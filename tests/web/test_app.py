@@ -1,18 +1,11 @@
 """The application called directly: framing, identity, routes, views."""
 
-import json
-import re
-
-import msgspec
 import pytest
 import trio
 
 from anvil_trio.config.model import ServerSettings
 from anvil_trio.web.asgi import App
 from anvil_trio.web.auth import Authenticator
-from anvil_trio.web.observe import VIEWS
-from anvil_trio.web.replies import REPLIES
-from anvil_trio.web.router import ROUTES, TRANSITION, WORKLOADS
 from tests.support.asgi import BEARER, TOKEN, Answer, Side, request
 from tests.support.chunks import DONE, ROLE, good_reply, good_stream, seen_text, stream, text
 from tests.support.fake_upstream import Fault
@@ -22,11 +15,9 @@ from tests.support.small_house import (
     config_of,
     direct_tier,
     open_small_house,
-    replica_tier,
 )
 
 CHAT = "/v1/chat/completions"
-PAGES = [route for route in ROUTES.values() if route.name in VIEWS]
 
 
 def app_of(small: SmallHouse, token: str | None = TOKEN) -> App:
@@ -124,63 +115,6 @@ async def test_status_and_capacity_count_what_runs(small, autojump_clock):
     assert row["admission"]["member_active_requests"] == {"a": 1, "b": 0}
     after = await request(app, "GET", "/v1/router/status")
     assert after.json["tiers"][0]["active_requests"] == 0
-
-
-async def test_the_views_answer_with_every_place_taken(autojump_clock):
-    """No read-only page waits for anything but its actor: zero virtual time with all slots busy."""
-    server = ServerSettings(max_concurrency=1, workload_host="node-1")
-    config = config_of(replica_tier(max_concurrency=1), server=server)
-    async with open_small_house(config) as small:
-        small.engine("a").chat = [good_reply()]
-        small.engine("b").chat = [good_stream("x", gap_s=5.0)]
-        await small.chat()
-        app = app_of(small, token=None)
-        async with trio.open_nursery() as nursery:
-            body = [chat_body(stream=True)]
-            nursery.start_soon(lambda: request(app, "POST", CHAT, parts=body, side=Side()))
-            await trio.sleep(1)
-            assert (await request(app, "POST", CHAT, parts=body)).code == "server_busy"
-            named = {"id": small.records[0].gateway_request_id, "model": "llm.primary"}
-            for route in PAGES:
-                query = b"active=1" if route.name == "requests" else b""
-                answer = await request(app, "GET", route.path.format(**named), query=query)
-                assert (route.path, answer.status) == (route.path, 200)
-                assert answer.headers[b"cache-control"] == b"no-store"
-            assert trio.current_time() == 1
-
-
-async def test_each_page_answers_in_one_of_its_shapes(small, autojump_clock):
-    """What goes over the wire is what `/openapi.json` says, for callers of either kind."""
-    small.house.is_draining = False
-    await small.chat()
-    app = app_of(small)
-    named = {"id": small.records[0].gateway_request_id, "model": "llm.primary"}
-    for route in PAGES:
-        if route.name in {"openapi", "workloads"}:
-            continue
-        for kind, headers in enumerate(([BEARER], [BEARER, (b"anthropic-version", b"1")])):
-            query = b"active=1" if route.name == "requests" else b""
-            answer = await request(
-                app, "GET", route.path.format(**named), query=query, headers=headers
-            )
-            shapes = REPLIES[route.name]
-            expected = shapes[-1] if kind or route.name == "requests" else shapes[0]
-            page = msgspec.json.decode(answer.body, type=expected)
-            assert msgspec.json.encode(page) == answer.body
-
-
-async def test_the_document_shows_what_there_is(small, autojump_clock):
-    """What this configuration does not have is not in `/openapi.json`; the rest of the table is."""
-    found = (await request(app_of(small), "GET", "/openapi.json")).json
-    assert set(found["paths"]) == {route.path for route in ROUTES.values()} - {WORKLOADS}
-    open_ = (await request(app_of(small, token=None), "GET", "/openapi.json")).json
-    assert set(found["paths"]) - set(open_["paths"]) == {TRANSITION}
-    capacity = found["paths"]["/v1/models/capacity"]["get"]
-    assert [one["name"] for one in capacity["parameters"]][:2] == ["model", "gpu_role"]
-    assert capacity["security"][0] == {"bearer": ["inference:use", "operator"]}
-    text = json.dumps(found)
-    names = set(re.findall(r"#/components/schemas/(\w+)", text))
-    assert names == set(found["components"]["schemas"])
 
 
 async def test_a_unary_chat_through_the_application(small, autojump_clock):
