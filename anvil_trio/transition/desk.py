@@ -39,7 +39,7 @@ from anvil_trio.views.transition import (
     project_snapshot,
 )
 
-__all__ = ["carry_out", "refused"]
+__all__ = ["carry_out"]
 
 _SLACK_S = 1.0
 """How much longer than a probe may take its verdict is waited for."""
@@ -65,12 +65,12 @@ async def carry_out(house: House, generation: Generation, order: Order) -> Shape
         return await desk.drain()
     got = await house.management.changes.enter(LEGACY_CLIENT)
     if isinstance(got, Refused):
-        return refused(got)
+        return _refused(got)
     with got:
         return await (desk.quiesce() if order.action is Action.QUIESCE else desk.readmit())
 
 
-def refused(why: Refused) -> Problem:
+def _refused(why: Refused) -> Problem:
     """What a place that was not given means for the operator."""
     is_busy = why.reason is RefusalReason.SERVER_BUSY
     return problem(Code.SERVER_BUSY) if is_busy else _FAILED

@@ -40,6 +40,7 @@ class StatusPage(Shape, frozen=True, kw_only=True):
     model_aliases: list[str]
     tier_counts: TierCounts
     config_sha256: str
+    installed_config_sha256: str
     tiers: list[StatusTier]
 
 
@@ -67,6 +68,7 @@ def project_status(
             configured=len(tiers), enabled=sum(shown.state in _STANDING for _, shown in tiers)
         ),
         config_sha256=public_sha256(config),
+        installed_config_sha256=config.sha256,
         tiers=[_row(tier, shown) for tier, shown in tiers],
     )
 

@@ -27,9 +27,10 @@ from anvil_trio.web.records import RECORD_VIEWS
 __all__ = ["VIEWS"]
 
 
-async def _snapshots(house: House) -> dict[TierId, TierSnapshot | None]:
+async def _snapshots(house: House, generation: Generation) -> dict[TierId, TierSnapshot | None]:
     """Each owner is asked once per payload (T005.1)."""
-    return {tier_id: await handle.inspect() for tier_id, handle in house.tiers.items()}
+    tier_ids = [TierId(tier.id) for tier in generation.config.tiers]
+    return {tier_id: await house.tiers[tier_id].inspect() for tier_id in tier_ids}
 
 
 async def _models(
@@ -66,7 +67,7 @@ async def _capacity(
     return project_capacity(
         generation.config,
         generation.verdict_of,
-        await _snapshots(house),
+        await _snapshots(house, generation),
         generation.signal_of,
         CapacityQuery(values.only, values.text("gpu_role"), sizes),
     )
@@ -89,7 +90,7 @@ async def _status(
 ) -> Page:
     return project_status(
         generation.config,
-        await _snapshots(house),
+        await _snapshots(house, generation),
         package_version=__version__,
         started_unix=house.started_at,
         now_unix=house.wall_clock(),

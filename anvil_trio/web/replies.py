@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal
 
+from anvil_trio.views.activation import Activation
 from anvil_trio.views.anthropic_models import AnthropicModel, AnthropicModelPage
 from anvil_trio.views.capabilities import CapabilitiesPage
 from anvil_trio.views.capacity import CapacityPage
@@ -98,6 +99,7 @@ REPLIES: Mapping[str, tuple[type[Shape], ...]] = MappingProxyType({
     "decisions": (DecisionsPage,),
     "health_tiers": (HealthPage,),
     "workloads": (WorkloadsPage,),
+    "activation": (Activation,),
     "transition": (TransitionStatus, Quiesced, Drained, Readmitted, DryRun),
 })
 """By the name of the route. Whoever is not here answers with what its vendor's API describes."""

@@ -10,6 +10,7 @@ from anvil_trio.dialects.ir import FinishReason
 from anvil_trio.facts import ActiveRequest, Phase, TierPhase, Verdict
 from anvil_trio.intent.intents import Intents
 from anvil_trio.names import Alias, ClientId, RequestId
+from anvil_trio.views.activation import project_activation
 from anvil_trio.views.anthropic_models import list_models, show_model
 from anvil_trio.views.capabilities import project_capabilities
 from anvil_trio.views.capacity import CapacityQuery, project_capacity
@@ -169,6 +170,7 @@ def pages(verdict_of=None, session_id: str = "session-1") -> dict[str, Shape]:
         **_tier_pages(found),
         **_record_pages(record, running(session_id), session_id),
         **_transitions(found),
+        "activation": project_activation(config(), planted(), is_applied=True),
     }
 
 

@@ -17,6 +17,13 @@ def _key(module: str, struct: str, key: str) -> Mutant:
 
 
 _MUTANTS = (
+    _key("activation", "Activation", "path"),
+    _leak(
+        "activation",
+        "current_tiers=[tier.id for tier in old.tiers]",
+        "current_tiers=[tier.auth_env for tier in old.tiers]",
+        "auth_env",
+    ),
     _key("admission", "AdmissionMember", "resource_id"),
     _leak("anthropic_models", "display_name=alias,", "display_name=tier.auth_env,", "auth_env"),
     _key("anthropic_models", "AnthropicModel", "auth_env"),

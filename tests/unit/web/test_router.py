@@ -37,6 +37,7 @@ def test_each_route_says_who_may_use_it():
         ("GET", "/openapi.json"): Scope.INFERENCE_USE,
         ("GET", "/v1/admin/transition"): Scope.OPERATOR,
         ("POST", "/v1/admin/transition"): Scope.OPERATOR,
+        ("POST", "/v1/admin/activate"): Scope.OPERATOR,
     }
 
 
