@@ -29,6 +29,7 @@ class LogEvent(Enum):
     CONFIG_ACTIVATED = ("config_activated", logging.INFO, ("sha256",))
     CONFIG_REFUSED = ("config_refused", logging.ERROR, ("problems",))
     CONNECTION_FAILED = ("connection_failed", logging.ERROR, ("kind", "where"))
+    DECISION_LOG_ROTATION_FAILED = ("decision_log_rotation_failed", logging.WARNING, ())
     DECISION_LOG_WRITE_FAILED = ("decision_log_write_failed", logging.WARNING, ("failures",))
     DRAINING = ("draining", logging.INFO, ())
     EXCHANGE_FAILED = ("exchange_failed", logging.ERROR, ("request_id", "kind", "where"))

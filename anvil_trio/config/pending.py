@@ -18,7 +18,6 @@ __all__ = [
 ]
 
 PENDING_IN_SERVER = (
-    "workload_host",
     "media_principal",
     "media_scopes",
     "media_public_origin",

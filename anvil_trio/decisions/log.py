@@ -3,6 +3,7 @@
 from anvil_trio.actors.bus import Bus
 from anvil_trio.decisions.events import Decided, Event
 from anvil_trio.decisions.export import SpanExport
+from anvil_trio.decisions.history import History
 from anvil_trio.decisions.journal import Journal
 from anvil_trio.decisions.record import DecisionRecord
 from anvil_trio.decisions.ring import Ring
@@ -14,7 +15,8 @@ class DecisionLog:
     """Memory, journal, trace export and bus behind one call.
 
     `record` is synchronous and never raises, so it works in `finally` and in a cancelled scope:
-    a request that ends, however it ends, is recorded.
+    a request that ends, however it ends, is recorded. `history` reads what the journal wrote; None
+    without one.
     """
 
     def __init__(
@@ -28,6 +30,7 @@ class DecisionLog:
         self.spans = spans
         self._journal = journal
         self._bus = bus
+        self.history = None if journal is None else History(journal.path)
 
     @property
     def write_failures(self) -> int | None:

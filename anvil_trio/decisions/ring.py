@@ -2,11 +2,11 @@
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from anvil_trio.decisions.record import DecisionRecord
 
-__all__ = ["RING_SIZE", "Ring"]
+__all__ = ["RING_SIZE", "Ring", "by_id"]
 
 RING_SIZE = 10_000
 
@@ -46,6 +46,12 @@ class Ring:
         An id of the form that the router generates is looked for among the router's own ids
         only, so that no caller can pass for another request; any other among the callers' ids.
         """
-        if _GENERATED_ID.fullmatch(request_id) is not None:
-            return next((kept for kept in self if kept.gateway_request_id == request_id), None)
-        return next((kept for kept in self if kept.request_id == request_id), None)
+        is_wanted = by_id(request_id)
+        return next((kept for kept in self if is_wanted(kept)), None)
+
+
+def by_id(request_id: str) -> Callable[[DecisionRecord], bool]:
+    """Whether a record is the one of that id; see `Ring.find`."""
+    if _GENERATED_ID.fullmatch(request_id) is not None:
+        return lambda record: record.gateway_request_id == request_id
+    return lambda record: record.request_id == request_id

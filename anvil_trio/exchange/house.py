@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 
 from anvil_trio.actors.bus import Bus
 from anvil_trio.admission.actor import AdmissionHandle
+from anvil_trio.decisions.builder import RecordBuilder
 from anvil_trio.decisions.events import Event
 from anvil_trio.decisions.log import DecisionLog
+from anvil_trio.exchange.active import show_running
 from anvil_trio.exchange.watch import Watch
+from anvil_trio.facts import ActiveRequest
 from anvil_trio.intent.keeper import IntentKeeper
 from anvil_trio.meters.board import Meters
 from anvil_trio.names import MemberId, TierId
@@ -19,22 +22,26 @@ __all__ = ["Exchanges", "House", "Management"]
 
 
 class Exchanges:
-    """The exchanges that run now, so that the end of a shutdown's bound can reach each of them."""
+    """The exchanges that run now, so that a shutdown's end can reach them, and a page show them."""
 
     def __init__(self) -> None:
-        self._running: dict[Watch, None] = {}  # in order of arrival, so that a seed is a program
+        self._running: dict[Watch, RecordBuilder] = {}  # in order of arrival: a seed is a program
 
     def __len__(self) -> int:
         return len(self._running)
 
     @contextmanager
-    def entered(self, watch: Watch) -> Iterator[None]:
+    def entered(self, watch: Watch, record: RecordBuilder) -> Iterator[None]:
         """Count one exchange for as long as the block lasts."""
-        self._running[watch] = None
+        self._running[watch] = record
         try:
             yield
         finally:
             del self._running[watch]
+
+    def seen(self, now: float) -> list[ActiveRequest]:
+        """Each of them as it is at `now`, oldest first."""
+        return [show_running(record, watch, now) for watch, record in self._running.items()]
 
     def shut_down(self) -> None:
         """Cut every running exchange: each tells its caller so in its dialect's own frame."""

@@ -76,7 +76,7 @@ class _Exchange:
     async def run(self) -> None:
         closing = Closing(Outcome.CANCELLED)  # stands if we are cancelled from outside
         try:
-            with self._house.exchanges.entered(self._watch):
+            with self._house.exchanges.entered(self._watch, self._record):
                 self._caller.watch_for_leaving(self._watch.leave)
                 closing = await self._live()
                 if self._watch.is_gone:
@@ -189,6 +189,7 @@ class _Exchange:
         limit = self._server.max_event_bytes
         translator = self._call.dialect.translator(prepared.request, prepared.route.tier, limit)
         self._translator = translator
+        self._record.live_usage = lambda: translator.usage
         relay = StreamRelay(
             stream,
             self._watch,

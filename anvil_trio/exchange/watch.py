@@ -37,6 +37,8 @@ class Watch:
         self._lapse: trio.CancelScope | None = None
         self._cut_by: Cut | None = None
         self.journey = Journey()
+        self.dispatched_at: float | None = None
+        self.progressed_at: float | None = None  # the engine last sent something that counts
 
     # what ends it
 
@@ -71,7 +73,8 @@ class Watch:
 
     def dispatched(self, *, has_heartbeats: bool) -> None:
         """The request has been written to the engine."""
-        self._deadlines = Deadlines(self.limits, trio.current_time(), has_heartbeats=has_heartbeats)
+        self.dispatched_at = now = trio.current_time()
+        self._deadlines = Deadlines(self.limits, now, has_heartbeats=has_heartbeats)
 
     @property
     def deadlines(self) -> Deadlines:
@@ -99,16 +102,19 @@ class Watch:
 
     def progressed(self) -> None:
         """The engine sent something that counts."""
-        self.deadlines.progressed(trio.current_time())
+        self.progressed_at = now = trio.current_time()
+        self.deadlines.progressed(now)
 
     def finished(self) -> None:
         """The engine gave its finish reason."""
-        self.deadlines.finished(trio.current_time())
+        self.progressed_at = now = trio.current_time()
+        self.deadlines.finished(now)
         self._tighten()
 
     def said_all(self) -> None:
         """The engine said its last word."""
-        self.deadlines.said_all(trio.current_time())
+        self.progressed_at = now = trio.current_time()
+        self.deadlines.said_all(now)
         self._tighten()
 
     def sending(self) -> None:

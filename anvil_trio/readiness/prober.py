@@ -172,7 +172,8 @@ class Prober:
                 began = trio.current_time()
                 self._hurry[key] = trio.Event()
                 found = await probe(self._clients[key], self._plans[key])
-                if not self._cache.settle(key, generation, found, trio.current_time()):
+                now = trio.current_time()
+                if not self._cache.settle(key, generation, found.after(now - began), now):
                     return  # begun before an invalidation; that one started another loop
                 if self._observe is not None:
                     self._observe(key, found.verdict.is_ready)

@@ -3,14 +3,21 @@
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-
-from pydantic import JsonValue
+from typing import Literal
 
 from anvil_trio.config.model import Tier
 from anvil_trio.facts import Verdict
 from anvil_trio.names import MemberId, TierId
+from anvil_trio.views.shape import Shape
 
-__all__ = ["ShownReadiness", "VerdictOf", "join_readiness", "show_readiness"]
+__all__ = [
+    "ReadinessBlock",
+    "ReadyState",
+    "ShownReadiness",
+    "VerdictOf",
+    "join_readiness",
+    "show_readiness",
+]
 
 VerdictOf = Callable[[TierId, MemberId], Verdict]
 """The last verdict on one member; asked once per member and payload."""
@@ -47,6 +54,17 @@ _DIRECT_FAILURES = _REPLICA_FAILURES | {
 _HTTP_REASON = re.compile(r"(health|identity)_http_[0-9]{3}")
 
 
+ReadyState = Literal["ready", "unavailable"]
+
+
+class ReadinessBlock(Shape, frozen=True, kw_only=True):
+    """Whether work is taken, and why or why not."""
+
+    loaded: bool
+    state: ReadyState
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class ShownReadiness:
     """A verdict as anybody may see it. A failure never carries a success reason."""
@@ -55,14 +73,14 @@ class ShownReadiness:
     reason: str
 
     @property
-    def state(self) -> str:
+    def state(self) -> ReadyState:
         """`ready` or `unavailable`."""
-        return "ready" if self.is_ready else _UNAVAILABLE
+        return "ready" if self.is_ready else "unavailable"
 
     @property
-    def block(self) -> dict[str, JsonValue]:
-        """One member's `readiness` in a payload."""
-        return {"loaded": self.is_ready, "state": self.state, "reason": self.reason}
+    def block(self) -> ReadinessBlock:
+        """A `readiness` in a payload."""
+        return ReadinessBlock(loaded=self.is_ready, state=self.state, reason=self.reason)
 
 
 def show_readiness(tier: Tier, verdict: Verdict) -> ShownReadiness:

@@ -19,7 +19,8 @@ from anvil_trio.web.cors import Cors
 from anvil_trio.web.counting import COUNTERS, answer_count
 from anvil_trio.web.health import answer_health
 from anvil_trio.web.metrics import answer_metrics
-from anvil_trio.web.observe import VIEWS, Question
+from anvil_trio.web.observe import VIEWS
+from anvil_trio.web.question import Question
 from anvil_trio.web.respond import send_json, send_problem
 from anvil_trio.web.transition import answer_transition
 
@@ -76,16 +77,20 @@ class App:
         who = self.authenticator.identify(headers)
         if isinstance(who, Problem):
             return await _send(send, path, headers, who)
-        if not self.authenticator.is_on and not router.ADMIN_PATHS.isdisjoint({
-            path,
-            router.path_meant(path),
-        }):
-            path, route = _NOWHERE, None  # without a token nobody is the operator
+        if self._hidden(generation) & {path, router.path_meant(path)}:
+            path, route = _NOWHERE, None
         if route is None:
             return await _no_route(send, text_of(scope, "method"), path, headers)
-        if route.scope is not None and not who.may(route.scope):
+        if not route.is_open_to(who):
             return await _send(send, path, headers, problem(Code.SCOPE_DENIED))
         return await self._handle(generation, route, who, scope, receive, send)
+
+    def _hidden(self, generation: Generation) -> frozenset[str]:
+        """Paths that this configuration does not have: to everybody as if they were nowhere."""
+        paths = set() if self.authenticator.is_on else set(router.ADMIN_PATHS)  # nobody is operator
+        if generation.config.server.workload_host is None:
+            paths.add(router.WORKLOADS)
+        return frozenset(paths)
 
     async def _answer_anyone(self, route: router.Route, send: Send) -> None:
         """What needs no key."""
@@ -136,7 +141,13 @@ class App:
         if route.name == "metrics":
             refusal = await answer_metrics(send, self.house, generation, query, headers)
             return None if refusal is None else await _send(send, path, headers, refusal)
-        question = Question(query, router.model_in(path), is_anthropic=_is_anthropic(headers))
+        path = text_of(scope, "path")
+        question = Question(
+            query,
+            router.named_in(path),
+            is_anthropic=_is_anthropic(headers),
+            hidden=self._hidden(generation),
+        )
         view = await VIEWS[route.name](self.house, generation, question)
         if isinstance(view, Problem):
             return await _send(send, path, headers, view)

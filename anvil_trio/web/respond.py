@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.exchange.caller import Header
 from anvil_trio.exchange.delivery import problem_headers
+from anvil_trio.views.shape import Shape
 from anvil_trio.web.asgi_types import Headers, Message, Receive, Scope, Send
 from anvil_trio.web.json_text import dumps
 
@@ -33,7 +34,7 @@ class ServerSide(Protocol):
         ...
 
 
-async def send_json(send: Send, value: JsonValue, status: int = 200) -> None:
+async def send_json(send: Send, value: JsonValue | Shape, status: int = 200) -> None:
     """One JSON reply that no cache may keep; head and body leave in one write."""
     await send_body(send, dumps(value), status)
 

@@ -9,6 +9,7 @@ from anvil_trio.facts import TierPhase
 from anvil_trio.intent.intents import Intents
 from anvil_trio.names import MemberId
 from anvil_trio.transition.desk import carry_out
+from anvil_trio.views.transition import Drained
 from anvil_trio.transition.order import Action, Order
 from tests.sim.disk import Disk
 from tests.support.fake_upstream import FakeCall, FakeUpstream
@@ -73,9 +74,7 @@ class Operator:
             answer = await carry_out(self.small.house, self.small.generation, order)
         if answer is None or isinstance(answer, Problem):
             return False
-        result = answer["result"]
-        assert isinstance(result, dict)
-        return bool(result.get("drained", True))
+        return answer.result.drained if isinstance(answer, Drained) else True
 
     async def retire(self, member: MemberId) -> None:
         """Take a member out of the tier, and back after a while."""

@@ -15,7 +15,6 @@ from tests.support.small_house import (
     config_of,
     direct_tier,
     open_small_house,
-    replica_tier,
 )
 
 CHAT = "/v1/chat/completions"
@@ -116,21 +115,6 @@ async def test_status_and_capacity_count_what_runs(small, autojump_clock):
     assert row["admission"]["member_active_requests"] == {"a": 1, "b": 0}
     after = await request(app, "GET", "/v1/router/status")
     assert after.json["tiers"][0]["active_requests"] == 0
-
-
-async def test_the_views_answer_with_every_place_taken(autojump_clock):
-    """No read-only page waits for anything but its actor: zero virtual time with all slots busy."""
-    config = config_of(replica_tier(max_concurrency=1), server=ServerSettings(max_concurrency=1))
-    async with open_small_house(config) as small:
-        small.engine("a").chat = [good_stream("x", gap_s=5.0)]
-        app = app_of(small)
-        async with trio.open_nursery() as nursery:
-            body = [chat_body(stream=True)]
-            nursery.start_soon(lambda: request(app, "POST", CHAT, parts=body, side=Side()))
-            await trio.sleep(1)
-            for path in ("/v1/models", "/v1/models/capacity", "/v1/router/status"):
-                assert (await request(app, "GET", path)).status == 200
-            assert trio.current_time() == 1
 
 
 async def test_a_unary_chat_through_the_application(small, autojump_clock):

@@ -197,12 +197,11 @@ RULES = [
             ),
         )
     ),
-    not_yet(
-        "workload_host",
-        'workload_host = "node-1"',
-        'workload_host = "1-node"',
+    Rule(
+        "workload_host is an identifier",
+        server('workload_host = "node-1"'),
+        server('workload_host = "1-node"'),
         "server.workload_host: must match [A-Za-z][A-Za-z0-9_-]{0,63}",
-        name="is an identifier",
     ),
     *(
         Rule(f"cors_origins {name}", server(good), server(bad), f"server.cors_origins: {message}")
