@@ -9,8 +9,8 @@ from anvil_trio.facts import TierPhase
 from anvil_trio.intent.intents import Intents
 from anvil_trio.names import MemberId
 from anvil_trio.transition.desk import carry_out
-from anvil_trio.views.transition import Drained
 from anvil_trio.transition.order import Action, Order
+from anvil_trio.views.transition import Drained
 from tests.sim.disk import Disk
 from tests.support.fake_upstream import FakeCall, FakeUpstream
 from tests.support.sim import Reached
