@@ -46,7 +46,7 @@ class StockApp:
             async with open_app(config, resolve_secrets(config, self._environ)) as self._app:
                 await send({"type": "lifespan.startup.complete"})
                 await receive()
-                self._app.house.is_draining = True
+                self._app.house.drain()
         except ConfigError as error:
             _events.error("config_refused", problems=[problem.line for problem in error.problems])
             await send({"type": "lifespan.startup.failed", "message": str(error)})

@@ -8,6 +8,7 @@ from anvil_trio.actors.bus import Bus
 from anvil_trio.admission.actor import AdmissionHandle
 from anvil_trio.decisions.events import Event
 from anvil_trio.decisions.log import DecisionLog
+from anvil_trio.exchange.subscribers import Subscribers
 from anvil_trio.exchange.watch import Watch
 from anvil_trio.intent.keeper import IntentKeeper
 from anvil_trio.names import TierId
@@ -68,4 +69,10 @@ class House:
     wall_clock: Callable[[], float]  # seconds since the epoch
     started_at: float  # likewise
     exchanges: Exchanges = field(default_factory=Exchanges)
+    subscribers: Subscribers = field(default_factory=Subscribers)
     is_draining: bool = False
+
+    def drain(self) -> None:
+        """The process is about to stop: say so, and send away whoever only watches. Idempotent."""
+        self.is_draining = True
+        self.subscribers.end()

@@ -16,6 +16,7 @@ from anvil_trio.web.auth import Authenticator, Principal
 from anvil_trio.web.chat import DIALECTS, answer_chat
 from anvil_trio.web.cors import Cors
 from anvil_trio.web.counting import COUNTERS, answer_count
+from anvil_trio.web.feed import answer_feed, check_subscriber
 from anvil_trio.web.health import answer_health
 from anvil_trio.web.observe import VIEWS, Question
 from anvil_trio.web.respond import send_json, send_problem
@@ -88,11 +89,19 @@ class App:
             await edge.answer_root(send)
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """No route takes a WebSocket: every handshake is refused, a stranger's with a 401."""
+        """The live feed for whoever may follow it; every other handshake is refused, all alike."""
+        server = self.current().config.server
         who = self.authenticator.identify(headers_of(scope))
         path = router.normalise_path(text_of(scope, "path"))
-        what = who if isinstance(who, Problem) else websocket.refusal_of(path)
-        await websocket.refuse(what, scope, receive, send)
+        route = router.find("GET", path)
+        if isinstance(who, Problem):
+            return await websocket.refuse(who, scope, receive, send)
+        if route is None or route.pool is not router.Pool.FEED:
+            return await websocket.refuse(websocket.refusal_of(path), scope, receive, send)
+        what = check_subscriber(route, who, scope, server)
+        if what is not None or (what := await answer_feed(self.house, server, receive, send)):
+            return await websocket.refuse(what, scope, receive, send)
+        return None
 
     async def _handle(
         self,
@@ -112,6 +121,8 @@ class App:
             return await answer_count(generation, counter, scope, receive, send)
         if route.pool is router.Pool.MANAGEMENT:
             return await answer_transition(self.house, generation, scope, receive, send)
+        if route.pool is router.Pool.FEED:
+            return await websocket.send_refusal(send, websocket.SOCKET_ONLY)
         headers = headers_of(scope)
         query = scope.get("query_string", b"")
         assert isinstance(query, bytes)

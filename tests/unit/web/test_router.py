@@ -25,6 +25,7 @@ def test_each_route_says_who_may_use_it():
         ("GET", "/v1/models/capacity"): Scope.INFERENCE_USE,
         ("GET", "/v1/models/{model}"): Scope.INFERENCE_USE,
         ("GET", "/v1/router/status"): Scope.OPERATOR,
+        ("GET", "/v1/router/events"): Scope.WORKLOADS_READ,
         ("GET", "/v1/admin/transition"): Scope.OPERATOR,
         ("POST", "/v1/admin/transition"): Scope.OPERATOR,
     }
