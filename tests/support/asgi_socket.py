@@ -61,7 +61,7 @@ class Socket:
         return await self._incoming.receive()
 
     async def send(self, message: Message) -> None:
-        """ASGI's send; what a stuck client is sent is handed over all the same, as our server does."""
+        """ASGI's send. What a stuck client is sent is handed over first, as by our own server."""
         await trio.lowlevel.checkpoint()
         self.sent.append(dict(message))
         if self.is_stuck:
