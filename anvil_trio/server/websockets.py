@@ -28,7 +28,7 @@ class _BoundedBuffer(WebsocketBuffer):
         super().__init__(max_length)
         self._is_broken = False
 
-    def extend(self, event: Message[str] | Message[bytearray]) -> None:
+    def extend(self, event: Message[str] | Message[bytearray | bytes]) -> None:
         """Add a part. Raises FrameTooLargeError, and keeps nothing of it, beyond the bound."""
         self._is_broken = self._is_broken or self.length + len(event.data) > self.max_length
         if self._is_broken:
