@@ -13,6 +13,7 @@ from anvil_trio.cli.events import set_up_events
 from anvil_trio.cli.exits import Exit
 from anvil_trio.cli.running import run, tell_problems
 from anvil_trio.cli.status import status
+from anvil_trio.cli.top import top
 from anvil_trio.cli.transition import TRANSITIONS
 from anvil_trio.config.load import config_path, load_config, with_policy
 from anvil_trio.config.model import RouterConfig
@@ -27,7 +28,7 @@ def router() -> None:
     """The router: one endpoint in front of your model servers."""
 
 
-for _command in (*TRANSITIONS, diagnose, status):
+for _command in (*TRANSITIONS, diagnose, status, top):
     router.add_command(_command)
 
 
