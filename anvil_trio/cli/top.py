@@ -43,6 +43,7 @@ __all__ = ["RouterSource", "Source", "show_once", "top", "watch"]
 
 _CAPACITY = "/v1/models/capacity"
 _DRAW_S = 0.25
+_AGE_S = 1.0
 _RETRY_S = 1.0
 _RETRY_REFUSED_S = 30.0
 
@@ -138,8 +139,13 @@ class _Watch:
             await trio.sleep(_RETRY_S if is_lost else _RETRY_REFUSED_S)
 
     async def _draw(self, live: Live) -> None:
+        """When something has changed, and once a second for what is told by its age."""
+        drawn, drawn_at = None, 0.0
         while True:
-            live.update(render_top(self._state, trio.current_time(), is_live=True), refresh=True)
+            now = trio.current_time()
+            if drawn is not self._state or now - drawn_at >= _AGE_S:
+                drawn, drawn_at = self._state, now
+                live.update(render_top(drawn, now, is_live=True), refresh=True)
             await trio.sleep(_DRAW_S)
 
     def _hear(self, message: Mapping[str, JsonValue]) -> None:
