@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from math import inf
 from urllib.parse import urlsplit
 
+import h11
 import trio
 from pydantic import JsonValue
 from trio_websocket import (
@@ -17,6 +18,7 @@ from trio_websocket import (
     WebSocketConnection,
     wrap_client_stream,
 )
+from wsproto.utilities import ProtocolError
 
 from anvil_trio.cli.reach import Reach
 from anvil_trio.config.json_object import read_json_object
@@ -33,6 +35,15 @@ _MAX_MESSAGE_BYTES = 65_536
 _WAITING_MESSAGES = 100
 _PORTS = {"http": 80, "https": 443}
 _REFUSED = frozenset({401, 403, 404, 426})
+_ENDS = (
+    HandshakeError,
+    ConnectionClosed,
+    ProtocolError,
+    h11.ProtocolError,
+    trio.BrokenResourceError,
+    trio.TooSlowError,
+)
+"""How a peer can be none, or stop being one; anything else is a fault of ours."""
 
 Object = Mapping[str, JsonValue]
 _Stream = trio.SocketStream | trio.SSLStream[trio.SocketStream]
@@ -77,30 +88,42 @@ async def _connect(url: str) -> _Stream:
 async def _converse(
     stream: _Stream, reach: Reach, on_open: Callable[[], None], tell: Callable[[Object], None]
 ) -> bool:
+    """The library lets a peer's faults out of a task of its own: caught round the nursery."""
     is_worth_it = True
-    async with trio.open_nursery() as nursery:
-        try:
+    try:
+        async with trio.open_nursery() as nursery:
             with trio.fail_after(reach.timeout_s):
-                socket = await wrap_client_stream(
-                    nursery,
-                    stream,
-                    urlsplit(reach.url).netloc,
-                    FEED_PATH,
-                    extra_headers=[(b"authorization", b"Bearer " + reach.token.encode())],
-                    message_queue_size=_WAITING_MESSAGES,
-                    max_message_size=_MAX_MESSAGE_BYTES,
-                )
+                socket = await _open(nursery, stream, reach)
                 hello = await _next(socket)
             is_worth_it = hello.get("schema") == _SCHEMA
             if is_worth_it:
                 on_open()
                 await _listen(socket, tell)
-        except ConnectionRejected as rejected:
-            is_worth_it = rejected.status_code not in _REFUSED
-        except (HandshakeError, ConnectionClosed, trio.TooSlowError):
-            pass
-        nursery.cancel_scope.cancel()
+            nursery.cancel_scope.cancel()
+    except* ConnectionRejected as rejected:
+        is_worth_it = not _statuses(rejected) & _REFUSED
+    except* _ENDS:
+        pass
     return is_worth_it
+
+
+async def _open(nursery: trio.Nursery, stream: _Stream, reach: Reach) -> WebSocketConnection:
+    return await wrap_client_stream(
+        nursery,
+        stream,
+        urlsplit(reach.url).netloc,
+        FEED_PATH,
+        extra_headers=[(b"authorization", b"Bearer " + reach.token.encode())],
+        message_queue_size=_WAITING_MESSAGES,
+        max_message_size=_MAX_MESSAGE_BYTES,
+    )
+
+
+def _statuses(group: BaseExceptionGroup[ConnectionRejected]) -> set[int]:
+    found = set[int]()
+    for error in group.exceptions:
+        found |= _statuses(error) if isinstance(error, BaseExceptionGroup) else {error.status_code}
+    return found
 
 
 async def _listen(socket: WebSocketConnection, tell: Callable[[Object], None]) -> None:

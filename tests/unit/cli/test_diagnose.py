@@ -1,6 +1,7 @@
 """`router diagnose` and `router status` as commands: what they ask, exit with and print."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,8 @@ STATUS_PATH = "/v1/router/status"
 @pytest.fixture
 def router(monkeypatch, tmp_path):
     """The pages by path and query, an exception in place of one, and what was asked."""
-    pages, asked = {}, []
+    pages: dict[str, Any] = {}
+    asked: list[str] = []
 
     async def ask(question):
         query = "&".join(f"{name}={value}" for name, value in question.query.items())

@@ -39,9 +39,14 @@ CANARY = "canary-5417"
 NOW = read_page(STATUS, StatusPage)
 
 
+def read(diagnosis):
+    """What a program reads of a diagnosis."""
+    return json.loads(json.dumps(diagnosis))
+
+
 def diagnosed(status=NOW, **changed):
     """The diagnosis of one request, some of its record changed."""
-    return diagnose_request(read_page(request_page(**changed), RequestPage), status)
+    return read(diagnose_request(read_page(request_page(**changed), RequestPage), status))
 
 
 def observed(**changed):
@@ -237,7 +242,7 @@ def test_what_a_replica_tier_does_not_tell_apart_is_said():
 def test_a_session_is_its_records():
     """In the router's order, with what may be missing."""
     page = read_page(history_page(RECORD, RECORD, truncated=True), HistoryPage)
-    found = diagnose_session("session-1", page)
+    found = read(diagnose_session("session-1", page))
     assert found.keys() == {
         *("schema", "scope", "session_id", "active", "requests", "truncated", "limitations")
     }
@@ -251,7 +256,7 @@ def test_a_session_is_its_records():
 
 def test_what_runs_is_shown_as_running():
     """With the keys of a finished request that a running one can have."""
-    found = diagnose_active(read_page(active_page(ACTIVE), ActivePage))
+    found = read(diagnose_active(read_page(active_page(ACTIVE), ActivePage)))
     assert (found["session_id"], found["active"]) == (None, True)
     [request] = found["requests"]
     assert request["outcome"] == "running"
@@ -285,9 +290,8 @@ def test_what_runs_is_shown_as_running():
 )
 def test_what_a_running_request_shows(changed, found):
     """Its phase, and whether anything moves."""
-    [request] = diagnose_active(read_page(active_page({**ACTIVE, **changed}), ActivePage))[
-        "requests"
-    ]
+    page = read_page(active_page({**ACTIVE, **changed}), ActivePage)
+    [request] = read(diagnose_active(page))["requests"]
     assert [one["code"] for one in request["observations"]] == found
 
 
