@@ -1,6 +1,7 @@
 """What `router top` knows: one state, and what each event makes of it. Pure, without a clock.
 
-Pages tell everything at intervals, the feed tells changes at once; a page has the last word.
+Pages tell everything at intervals, the feed tells changes at once; a page has the last word on
+whatever it tells.
 """
 
 from collections.abc import Callable, Iterator
@@ -114,11 +115,14 @@ def advance(top: Top, event: Event) -> Top:
     """The state after one event."""
     match event:
         case Polled():
-            return replace(top, tiers=event.tiers, router=event.router, problem=None)
+            tiers = tuple(_with_heard(tier, top.tiers) for tier in event.tiers)
+            return replace(top, tiers=tiers, router=event.router, problem=None)
         case Unreached():
             return replace(top, problem=event.code)
         case FeedChanged():
-            return replace(top, feed=event.state)
+            is_live = event.state is FeedState.LIVE
+            tiers = top.tiers if is_live else tuple(map(_without_heard, top.tiers))
+            return replace(top, tiers=tiers, feed=event.state)
         case Told():
             return _hear(top, event.message, event.at)
 
@@ -133,6 +137,35 @@ def rate_of(top: Top, now: float, tier_id: str, member_id: str | None = None) ->
         and member_id in {None, one.ended.member_id}
     )
     return tokens / RATE_WINDOW_S
+
+
+def _with_heard(tier: TierRow, before: tuple[TierRow, ...]) -> TierRow:
+    """A round robin's page has no intent of its members: there what the feed told still holds."""
+    known = {
+        member.member_id: member
+        for old in before
+        if old.tier_id == tier.tier_id
+        for member in old.members
+    }
+    return replace(
+        tier,
+        members=tuple(
+            replace(
+                member,
+                state=known[member.member_id].state,
+                is_draining=known[member.member_id].is_draining,
+            )
+            if member.state is None and member.member_id in known
+            else member
+            for member in tier.members
+        ),
+    )
+
+
+def _without_heard(tier: TierRow) -> TierRow:
+    """Without the feed nobody knows whether it still holds; pages tell theirs again."""
+    members = (replace(member, state=None, is_draining=None) for member in tier.members)
+    return replace(tier, members=tuple(members))
 
 
 def _hear(top: Top, message: Message, at: float) -> Top:

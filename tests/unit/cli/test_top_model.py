@@ -212,6 +212,31 @@ def test_the_page_has_the_last_word():
     assert (tier(top).state, len(top.seen), top.lost_events) == ("admitting", 1, 5)
 
 
+def test_what_only_the_feed_tells_outlives_a_page():
+    """A round robin's members have no intent on the page; what was heard ends with the feed."""
+    top = heard(TOP, IntentTold(REPLICA, A, True), DrainTold(REPLICA, A, True))
+    for _ in range(2):
+        top = advance(top, Polled(TOP.tiers, TOP.router))
+        assert (member(top, A).state, member(top, A).is_draining) == ("quiesced", True)
+        assert member(top, B).state is None
+    assert advance(top, FeedChanged(FeedState.LIVE)).tiers == top.tiers
+    top = advance(top, FeedChanged(FeedState.LOST))
+    assert member(top, A) == member(TOP, A)
+    top = advance(top, Polled(TOP.tiers, TOP.router))
+    assert top.tiers == TOP.tiers
+
+
+def test_a_page_that_tells_a_members_intent_is_believed():
+    """A capacity tier's, whatever was heard before."""
+    page = project_capacity(
+        capacity_config(), verdicts()[0], {REPLICA: replica_snapshot(2, 1)}, ranked_engines
+    )
+    tiers = read_tiers(read(page))
+    top = heard(advance(Top(), Polled(tiers, None)), IntentTold(REPLICA, A, True))
+    assert member(top, A).state == "quiesced"
+    assert member(advance(top, Polled(tiers, None)), A).state == "admitting"
+
+
 def test_a_router_that_goes_away_is_said_to():
     """The last that was known stays on the screen until it answers again."""
     top = advance(TOP, Unreached("router_unreachable"))
