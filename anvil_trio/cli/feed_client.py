@@ -24,15 +24,13 @@ from anvil_trio.cli.reach import Reach
 from anvil_trio.config.json_object import read_json_object
 from anvil_trio.net.tls import client_context
 
-__all__ = ["FEED_PATH", "SILENCE_S", "follow_feed"]
+__all__ = ["FEED_PATH", "follow_feed"]
 
 FEED_PATH = "/v1/router/events"
-SILENCE_S = 90.0
-"""A feed that says nothing for so long, not even that it still stands, is taken for lost."""
-
 _SCHEMA = "anvil-router-events/v1"
 _MAX_MESSAGE_BYTES = 65_536
 _WAITING_MESSAGES = 100
+_HEARTBEATS = 3
 _PORTS = {"http": 80, "https": 443}
 _REFUSED = frozenset({401, 403, 404, 426})
 _ENDS = (
@@ -95,10 +93,11 @@ async def _converse(
             with trio.fail_after(reach.timeout_s):
                 socket = await _open(nursery, stream, reach)
                 hello = await _next(socket)
-            is_worth_it = hello.get("schema") == _SCHEMA
-            if is_worth_it:
+            silence_s = _longest_silence_s(hello)
+            is_worth_it = silence_s is not None
+            if silence_s is not None:
                 on_open()
-                await _listen(socket, tell)
+                await _listen(socket, tell, silence_s)
             nursery.cancel_scope.cancel()
     except* ConnectionRejected as rejected:
         is_worth_it = not _statuses(rejected) & _REFUSED
@@ -126,9 +125,20 @@ def _statuses(group: BaseExceptionGroup[ConnectionRejected]) -> set[int]:
     return found
 
 
-async def _listen(socket: WebSocketConnection, tell: Callable[[Object], None]) -> None:
+def _longest_silence_s(hello: Object) -> float | None:
+    """How long a feed that says it is ours may be silent; None for any other."""
+    interval_s = hello.get("heartbeat_interval_s")
+    if hello.get("schema") != _SCHEMA or not isinstance(interval_s, int | float):
+        return None
+    return _HEARTBEATS * float(interval_s)
+
+
+async def _listen(
+    socket: WebSocketConnection, tell: Callable[[Object], None], silence_s: float
+) -> None:
+    """A feed that is silent for so long, without a word that it still stands, is lost."""
     while True:
-        with trio.fail_after(SILENCE_S):
+        with trio.fail_after(silence_s):
             message = await _next(socket)
         tell(message)
 

@@ -45,9 +45,14 @@ class MessageType(StrEnum):
     HEARTBEAT = "heartbeat"
 
 
-def render_hello(router_version: str) -> str:
-    """The first message: which schema follows."""
-    return _render(MessageType.HELLO, schema=FEED_SCHEMA, router_version=router_version)
+def render_hello(router_version: str, heartbeat_interval_s: float) -> str:
+    """The first message: which schema follows, and how long the feed is silent at most."""
+    return _render(
+        MessageType.HELLO,
+        schema=FEED_SCHEMA,
+        router_version=router_version,
+        heartbeat_interval_s=heartbeat_interval_s,
+    )
 
 
 def render_event(event: Event) -> str:

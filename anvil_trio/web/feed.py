@@ -126,7 +126,7 @@ class _Subscriber:
 
     async def _tell(self) -> None:
         await self._deliver({"type": "websocket.accept"})
-        await self._say(render_hello(__version__))
+        await self._say(render_hello(__version__, self._heartbeat_s))
         told = 0
         while True:
             event: Event | None = None

@@ -35,7 +35,7 @@ PAGE = (ROOT / "docs" / "live.md").read_text(encoding="utf-8")
 FLAT = " ".join(PAGE.split())
 TIER, MEMBER = TierId("replicas"), MemberId("member-b")
 MESSAGES = [
-    render_hello("0.1.0"),
+    render_hello("0.1.0", 15),
     render_event(Decided(record())),
     render_event(ReadinessChanged(TIER, MEMBER, is_ready=False, reason="health_transport")),
     render_event(IntentChanged(TIER, None, is_quiesced=True)),

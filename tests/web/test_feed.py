@@ -24,7 +24,12 @@ from tests.support.fake_upstream import REFUSED, FakeUpstream
 from tests.support.operated import CHAT, open_operated
 from tests.support.small_house import TIER, chat_body, config_of, open_small_house
 
-HELLO = {"type": "hello", "schema": "anvil-router-events/v1", "router_version": __version__}
+HELLO = {
+    "type": "hello",
+    "schema": "anvil-router-events/v1",
+    "router_version": __version__,
+    "heartbeat_interval_s": 15,
+}
 HEARTBEAT = {"type": "heartbeat"}
 CLIENTS = {
     "reader": frozenset({ClientScope.WORKLOADS_READ}),

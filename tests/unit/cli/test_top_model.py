@@ -170,7 +170,7 @@ def test_every_message_of_the_feed_is_understood():
         assert told == DrainTold(REPLICA, B, phase is DrainPhase.STARTED)
     assert message_of(render_dropped(3)) == Lost(3)
     assert message_of(render_heartbeat()) is None
-    assert message_of(render_hello("1")) is None
+    assert message_of(render_hello("1", 15)) is None
 
 
 @pytest.mark.parametrize(

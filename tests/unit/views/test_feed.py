@@ -31,8 +31,13 @@ TIER, MEMBER = TierId("primary"), MemberId("member-a")
     ("text", "message"),
     [
         (
-            render_hello("0.1.0"),
-            {"type": "hello", "schema": "anvil-router-events/v1", "router_version": "0.1.0"},
+            render_hello("0.1.0", 15),
+            {
+                "type": "hello",
+                "schema": "anvil-router-events/v1",
+                "router_version": "0.1.0",
+                "heartbeat_interval_s": 15,
+            },
         ),
         (
             render_event(ReadinessChanged(TIER, MEMBER, is_ready=True, reason="identity_passed")),

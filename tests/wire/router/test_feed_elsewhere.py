@@ -137,12 +137,39 @@ async def test_a_subscriber_that_vanishes_frees_its_seat_at_once():
         await until(lambda: served.server.open_connections == 0, within_s=1)
 
 
-async def test_a_feed_that_goes_silent_is_taken_for_lost(monkeypatch):
-    """Not even a heartbeat: then a new try is worth it."""
-    monkeypatch.setattr(feed_client, "SILENCE_S", 0.3)
+async def test_a_feed_that_goes_silent_is_taken_for_lost():
+    """Not a heartbeat for three intervals: then a new try is worth it."""
+    hello = {"schema": "anvil-router-events/v1", "heartbeat_interval_s": 0.1}
+
+    async def mute(_scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.accept"})
+        await send({"type": "websocket.send", "text": json.dumps(hello)})
+        await receive()
+
     heard: list[Any] = []
-    async with serving_house() as (_house, served):
+    async with serving(mute) as served:
         reach = Reach(f"http://127.0.0.1:{served.port}", TOKEN, 5.0)
         with trio.fail_after(3):
             assert await follow_feed(reach, partial(heard.append, "open"), heard.append)
     assert heard == ["open"]
+
+
+@pytest.mark.parametrize(
+    "hello", [{}, {"schema": "anvil-router-events/v1"}, {"schema": "x", "heartbeat_interval_s": 1}]
+)
+async def test_a_feed_of_another_schema_is_not_read(hello):
+    """It is not asked for again at once either."""
+
+    async def other(_scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.accept"})
+        await send({"type": "websocket.send", "text": json.dumps(hello)})
+        await receive()
+
+    heard: list[Any] = []
+    async with serving(other) as served:
+        reach = Reach(f"http://127.0.0.1:{served.port}", TOKEN, 5.0)
+        with trio.fail_after(3):
+            assert not await follow_feed(reach, partial(heard.append, "open"), heard.append)
+    assert heard == []
