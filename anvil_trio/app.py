@@ -10,17 +10,14 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-import structlog
-
 from anvil_trio.assembly import open_app
 from anvil_trio.config.load import config_path, load_config, resolve_secrets
 from anvil_trio.config.problems import ConfigError
+from anvil_trio.log_events import LogEvent, log_event
 from anvil_trio.web.asgi import App
 from anvil_trio.web.asgi_types import Receive, Scope, Send
 
 __all__ = ["StockApp", "app"]
-
-_events = structlog.get_logger()
 
 
 class StockApp:
@@ -48,7 +45,8 @@ class StockApp:
                 await receive()
                 self._app.house.drain()
         except ConfigError as error:
-            _events.error("config_refused", problems=[problem.line for problem in error.problems])
+            lines = [problem.line for problem in error.problems]
+            log_event(LogEvent.CONFIG_REFUSED, problems=lines)
             await send({"type": "lifespan.startup.failed", "message": str(error)})
         else:
             await send({"type": "lifespan.shutdown.complete"})

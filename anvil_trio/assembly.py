@@ -7,7 +7,6 @@ from types import MappingProxyType
 from typing import Protocol
 
 import httpx
-import structlog
 import trio
 
 from anvil_trio.actors.bus import Bus
@@ -27,6 +26,7 @@ from anvil_trio.facts import Verdict
 from anvil_trio.intent.file import StateFile
 from anvil_trio.intent.intents import Intents
 from anvil_trio.intent.keeper import IntentKeeper
+from anvil_trio.log_events import LogEvent, log_event
 from anvil_trio.names import DIRECT_MEMBER, LEGACY_CLIENT, Alias, MemberId, OwnerId, TierId
 from anvil_trio.readiness.prober import Prober
 from anvil_trio.signals.ceilings import CeilingReader
@@ -54,7 +54,6 @@ class MakeTransport(Protocol):
 _THIS_PROCESS = OwnerId(1)
 _ORDERS_AT_ONCE = 4
 
-_events = structlog.get_logger()
 
 Transports = Mapping[tuple[TierId, MemberId], UpstreamTransport]
 
@@ -104,7 +103,7 @@ def _intents(config: RouterConfig) -> IntentKeeper:
     known = lasting.known({TierId(tier.id): tier.named_members for tier in config.tiers})
     ignored = len(lasting.reasons) - len(known.reasons)
     if ignored:
-        _events.warning("admission_state_ignored", entries=ignored)
+        log_event(LogEvent.ADMISSION_STATE_IGNORED, entries=ignored)
     return IntentKeeper(known, file.save)
 
 
@@ -261,13 +260,13 @@ def _tell_of_idle_limits(config: RouterConfig, secrets: Secrets) -> None:
     """
     known = {LEGACY_CLIENT, *(client.client_id for client in secrets.clients)}
     for client_id in sorted(config.server.budgets.keys() - known):
-        _events.warning("client_limit_idle", setting=f"server.client_limits.{client_id}")
+        log_event(LogEvent.CLIENT_LIMIT_IDLE, setting=f"server.client_limits.{client_id}")
 
 
 def _notify(house: House, tier_id: TierId, member_id: MemberId, verdict: Verdict) -> None:
     house.bus.publish(ReadinessChanged(tier_id, member_id, verdict.is_ready, verdict.reason))
-    _events.info(
-        "readiness_changed",
+    log_event(
+        LogEvent.READINESS_CHANGED,
         tier=tier_id,
         member=member_id or None,
         ready=verdict.is_ready,
@@ -277,4 +276,4 @@ def _notify(house: House, tier_id: TierId, member_id: MemberId, verdict: Verdict
 
 def _crashed(name: str, bug: Exception) -> None:
     """An actor's machine raised: it is fenced until an operator restarts the router."""
-    _events.error("actor_failed", actor=name, **where_raised(bug))
+    log_event(LogEvent.ACTOR_FAILED, actor=name, **where_raised(bug))

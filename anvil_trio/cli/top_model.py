@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from anvil_trio.cli.top_replies import (
-    DrainTold,
     Ended,
     IntentTold,
     Lost,
@@ -123,7 +122,7 @@ def advance(top: Top, event: Event) -> Top:
             is_live = event.state is FeedState.LIVE
             tiers = top.tiers if is_live else tuple(map(_without_heard, top.tiers))
             return replace(top, tiers=tiers, feed=event.state)
-        case Told():
+        case _:
             return _hear(top, event.message, event.at)
 
 
@@ -192,7 +191,7 @@ def _hear(top: Top, message: Message, at: float) -> Top:
                 lambda tier: replace(tier, state=state),
                 lambda member: replace(member, state=state),
             )
-        case DrainTold():
+        case _:
             begun = message.has_begun
             return _change(
                 top,

@@ -217,8 +217,8 @@ def _understood(told: _Told) -> Message:
             return IntentTold(told.tier_id, told.member_id, told.quiesced)
         case _DrainMessage():
             return DrainTold(told.tier_id, told.member_id, told.phase == "started")
-        case _DroppedMessage(count=count):
-            return Lost(count)
+        case _:
+            return Lost(told.count)
 
 
 def _tier(row: _Row) -> TierRow:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import structlog
 import trio
 from pydantic import JsonValue
 
@@ -20,6 +19,7 @@ from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
 from anvil_trio.facts import TierPhase
 from anvil_trio.intent.intents import Intents
+from anvil_trio.log_events import LogEvent, log_event
 from anvil_trio.names import LEGACY_CLIENT, MemberId, TierId
 from anvil_trio.tiers.messages import Drained
 from anvil_trio.transition.order import (
@@ -39,8 +39,6 @@ _SLACK_S = 1.0
 """How much longer than a probe may take its verdict is waited for."""
 
 _FAILED = problem(Code.TRANSITION_FAILED)
-
-_events = structlog.get_logger()
 
 
 async def carry_out(house: House, generation: Generation, order: Order) -> Answer | Problem:
@@ -136,8 +134,11 @@ class _Desk:
 
     def _announce(self, *, is_quiesced: bool) -> None:
         self._house.bus.publish(IntentChanged(self._tier_id, self._member_id, is_quiesced))
-        _events.info(
-            "intent_changed", tier=self._tier_id, member=self._member_id, quiesced=is_quiesced
+        log_event(
+            LogEvent.INTENT_CHANGED,
+            tier=self._tier_id,
+            member=self._member_id,
+            quiesced=is_quiesced,
         )
 
     @contextmanager

@@ -10,7 +10,6 @@ import msgspec
 
 from anvil_trio.decisions.events import (
     Decided,
-    DrainChanged,
     Event,
     IntentChanged,
     ReadinessChanged,
@@ -77,7 +76,7 @@ def render_event(event: Event) -> str:
                 member_id=event.member_id,
                 quiesced=event.is_quiesced,
             )
-        case DrainChanged():
+        case _:
             return _render(
                 MessageType.DRAIN,
                 tier_id=event.tier_id,
