@@ -16,6 +16,7 @@ LAST_SHOWN = 10
 """How many of the last ended requests are listed."""
 
 _UNKNOWN = "?"
+_PARTLY = "replicas_partial"
 _GOOD, _BAD, _DIM = "green", "red", "dim"
 
 
@@ -92,6 +93,8 @@ def _outcome(ended: Ended) -> Iterator[Text]:
 
 
 def _ready(row: TierRow | MemberRow) -> Text:
+    if row.reason == _PARTLY:
+        return Text("partly", style=_BAD)
     if row.is_ready:
         return Text("yes", style=_GOOD)
     return Text(f"no ({_shown(row.reason)})", style=_BAD)

@@ -274,6 +274,7 @@ def test_the_screen_shows_it_all():
     head = text.splitlines()[0]
     assert "0.1.0  up 1 h 2 min  feed: live  lost events: 7" in head
     assert "no (health_transport)" in line(text, f"│ {B}")
+    assert line(text, f"│ {REPLICA}").startswith("replicas partly admitting 3")
     assert line(text, "1 min 0 s ago") == "1 min 0 s ago llm.primary member-a success 1.50 0.25 100"
     assert "rejected" in line(text, "59 s ago")
     assert text.index("59 s ago") < text.index("1 min 0 s ago")
