@@ -49,6 +49,8 @@ def _request(request: Mapping[str, JsonValue]) -> Iterator[RenderableType]:
 def _facts(facts: Mapping[str, JsonValue]) -> Table:
     """What is known, a line each; what is not known takes none."""
     table = Table.grid(padding=(0, 2))
+    table.add_column()
+    table.add_column(overflow="fold")  # a digest is whole or of no use
     for key, value in _flat(facts):
         table.add_row(Text(f"  {key}", style="dim"), Text(value))
     return table

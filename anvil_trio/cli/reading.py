@@ -10,7 +10,9 @@ from rich.console import Console, RenderableType
 
 from anvil_trio.cli.envelope import CommandFailed, render_envelope
 
-__all__ = ["tell"]
+__all__ = ["open_console", "tell"]
+
+_FILE_WIDTH = 200
 
 Answer = dict[str, JsonValue]
 
@@ -35,4 +37,10 @@ def tell(
     if is_json:
         click.echo(render_envelope(command, answer))
     else:
-        Console(highlight=False).print(render(answer))
+        open_console().print(render(answer))
+
+
+def open_console() -> Console:
+    """Stdout, as wide as its terminal; wide enough for a whole line where there is none."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=_FILE_WIDTH)

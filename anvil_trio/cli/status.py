@@ -35,6 +35,8 @@ def render_status(page: Mapping[str, JsonValue]) -> RenderableType:
     assert isinstance(counts, dict)
     assert isinstance(aliases, list)
     facts = Table.grid(padding=(0, 2))
+    facts.add_column()
+    facts.add_column(overflow="fold")  # a digest is whole or of no use
     for key, value in (
         ("version", page["package_version"]),
         ("started", page["started_at"]),

@@ -21,6 +21,7 @@ from anvil_trio.cli.envelope import CommandFailed, Failure
 from anvil_trio.cli.exits import Exit
 from anvil_trio.cli.feed_client import follow_feed
 from anvil_trio.cli.reach import Reach, Told, reach_params, resolve_reach
+from anvil_trio.cli.reading import open_console
 from anvil_trio.cli.replies import StatusPage, plain_text, read_page
 from anvil_trio.cli.router_client import ACCESS_DENIED, ask_router
 from anvil_trio.cli.running import run
@@ -166,7 +167,7 @@ def _run(
     *,
     is_once: bool,
 ) -> None:
-    console = Console(highlight=False)
+    console = open_console()
     failure: Failure | None = None
 
     async def show() -> None:

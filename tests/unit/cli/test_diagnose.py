@@ -14,6 +14,7 @@ from tests.unit.cli.pages import (
     ACTIVE,
     GATEWAY_ID,
     RECORD,
+    SHA,
     STATUS,
     active_page,
     history_page,
@@ -74,6 +75,7 @@ def test_one_request(router, capsys):
     code, out, err = said(capsys, "diagnose", "--request-id", GATEWAY_ID)
     assert (code, err) == (0, "")
     assert "The request was served whole." in out
+    assert SHA in out
 
 
 def test_a_reader_of_workloads_does_without_the_status(router, capsys):
@@ -168,6 +170,7 @@ def test_the_status(router, capsys):
     router[STATUS_PATH] = {**STATUS, "package_version": "\x1b[2J"}
     code, out, _ = said(capsys, "status")
     assert code == 0
+    assert SHA in out
     for words in ("primary", "admitting", "60 s", "1 of 1 enabled", "llm.primary", "?"):
         assert words in out
     assert "\x1b" not in out

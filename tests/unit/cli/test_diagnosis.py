@@ -358,6 +358,10 @@ def test_a_person_reads_one_request():
         assert words in text
     assert "- Read the log of the member's engine at that time." in text
     assert "None" not in text
+    console = Console(file=io.StringIO(), width=60, color_system=None)
+    console.print(render_diagnosis(diagnosed()))
+    assert isinstance(console.file, io.StringIO)
+    assert SHA in "".join(console.file.getvalue().split())
     assert "task_id" not in text
     assert "router now" in drawn(diagnosed(status=None))
 
