@@ -10,9 +10,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from anvil_trio.assembly import open_app
-from anvil_trio.config.load import config_path, load_config, resolve_secrets
+from anvil_trio.config.load import config_path
 from anvil_trio.config.problems import ConfigError
+from anvil_trio.config.source import ConfigSource
+from anvil_trio.generations import open_app
 from anvil_trio.log_events import LogEvent, log_event
 from anvil_trio.web.asgi import App
 from anvil_trio.web.asgi_types import Receive, Scope, Send
@@ -39,8 +40,9 @@ class StockApp:
         await receive()
         try:
             path = config_path(self._environ.get("ANVIL_CONFIG"), self._environ, Path.cwd())
-            config = load_config(path)
-            async with open_app(config, resolve_secrets(config, self._environ)) as self._app:
+            source = ConfigSource(path, self._environ)
+            config = source.load()
+            async with open_app(config, source.resolve(config), source) as self._app:
                 await send({"type": "lifespan.startup.complete"})
                 await receive()
                 self._app.house.drain()

@@ -19,12 +19,14 @@ class LogEvent(Enum):
     """
 
     ACCEPT_PAUSED = ("accept_paused", logging.WARNING, ("reason",))
+    ACTIVATION_FAILED = ("activation_failed", logging.ERROR, ("kind", "where"))
     ACTOR_FAILED = ("actor_failed", logging.ERROR, ("actor", "kind", "where"))
     ADMISSION_STATE_IGNORED = ("admission_state_ignored", logging.WARNING, ("entries",))
     ADMISSION_STATE_WRITE_FAILED = ("admission_state_write_failed", logging.WARNING, ())
     APPLICATION_FAILED = ("application_failed", logging.ERROR, ("kind", "where"))
     CLIENT_DISCONNECTED = ("client_disconnected", logging.INFO, ("request_id",))
     CLIENT_LIMIT_IDLE = ("client_limit_idle", logging.WARNING, ("setting",))
+    CONFIG_ACTIVATED = ("config_activated", logging.INFO, ("sha256",))
     CONFIG_REFUSED = ("config_refused", logging.ERROR, ("problems",))
     CONNECTION_FAILED = ("connection_failed", logging.ERROR, ("kind", "where"))
     DECISION_LOG_WRITE_FAILED = ("decision_log_write_failed", logging.WARNING, ("failures",))

@@ -31,7 +31,7 @@ from anvil_trio.transition.order import (
 )
 from anvil_trio.views.transition import judge_readmission, project_row, project_snapshot
 
-__all__ = ["Answer", "carry_out", "refused"]
+__all__ = ["Answer", "carry_out"]
 
 Answer = dict[str, JsonValue]
 
@@ -59,12 +59,12 @@ async def carry_out(house: House, generation: Generation, order: Order) -> Answe
         return await desk.drain()
     got = await house.management.changes.enter(LEGACY_CLIENT)
     if isinstance(got, Refused):
-        return refused(got)
+        return _refused(got)
     with got:
         return await (desk.quiesce() if order.action is Action.QUIESCE else desk.readmit())
 
 
-def refused(why: Refused) -> Problem:
+def _refused(why: Refused) -> Problem:
     """What a place that was not given means for the operator."""
     is_busy = why.reason is RefusalReason.SERVER_BUSY
     return problem(Code.SERVER_BUSY) if is_busy else _FAILED
