@@ -121,19 +121,23 @@ class App:
         if route.pool is router.Pool.CHAT:
             assert route.dialect is not None, "a chat route has its dialect"
             dialect = DIALECTS[route.dialect]
-            return await answer_chat(self.house, generation, who, dialect, scope, receive, send)
-        counter = COUNTERS.get(route.name)
-        if counter is not None:
-            return await answer_count(generation, counter, scope, receive, send)
-        if route.name == "activation":
+            await answer_chat(self.house, generation, who, dialect, scope, receive, send)
+        elif route.name in COUNTERS:
+            await answer_count(generation, COUNTERS[route.name], scope, receive, send)
+        elif route.name == "activation":
             settings = generation.config.server
-            return await answer_activation(
-                self.house, settings, self.activate, scope, receive, send
-            )
-        if route.pool is router.Pool.MANAGEMENT:
-            return await answer_transition(self.house, generation, scope, receive, send)
-        if route.pool is router.Pool.FEED:
-            return await websocket.send_refusal(send, websocket.SOCKET_ONLY)
+            await answer_activation(self.house, settings, self.activate, scope, receive, send)
+        elif route.pool is router.Pool.MANAGEMENT:
+            await answer_transition(self.house, generation, scope, receive, send)
+        elif route.pool is router.Pool.FEED:
+            await websocket.send_refusal(send, websocket.SOCKET_ONLY)
+        else:
+            await self._view(generation, route, scope, send)
+
+    async def _view(
+        self, generation: Generation, route: router.Route, scope: Scope, send: Send
+    ) -> None:
+        """A read-only page."""
         headers = headers_of(scope)
         query = scope.get("query_string", b"")
         assert isinstance(query, bytes)
