@@ -8,7 +8,6 @@ from anvil_trio.config.load import check_tls_files, expand_path, resolve_secrets
 from anvil_trio.config.model import RouterConfig, ServerSettings
 from anvil_trio.config.problems import ConfigError, ConfigProblem, ProblemCode
 from anvil_trio.config.source import ConfigSource
-from anvil_trio.exchange.house import House
 from anvil_trio.generations import open_app
 from anvil_trio.log_events import LogEvent, log_event
 from anvil_trio.net.tls import server_context
@@ -45,17 +44,12 @@ async def run_router(
                 app,
                 _options(config.server, tls),
                 [listener],
-                on_stopping=lambda: _drain(app.house),
+                on_stopping=app.house.drain,
                 on_deadline=app.house.exchanges.shut_down,
             )
             address = listener.getsockname()
             await run_until_signalled(server, lambda: on_ready(address[0], address[1]))
     log_event(LogEvent.STOPPED)
-
-
-def _drain(house: House) -> None:
-    house.is_draining = True
-    log_event(LogEvent.DRAINING)
 
 
 def _options(server: ServerSettings, tls: ssl.SSLContext | None) -> ServerOptions:

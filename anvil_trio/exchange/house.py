@@ -10,9 +10,11 @@ from anvil_trio.decisions.builder import RecordBuilder
 from anvil_trio.decisions.events import Event
 from anvil_trio.decisions.log import DecisionLog
 from anvil_trio.exchange.active import show_running
+from anvil_trio.exchange.subscribers import Subscribers
 from anvil_trio.exchange.watch import Watch
 from anvil_trio.facts import ActiveRequest
 from anvil_trio.intent.keeper import IntentKeeper
+from anvil_trio.log_events import LogEvent, log_event
 from anvil_trio.meters.board import Meters
 from anvil_trio.names import MemberId, TierId
 from anvil_trio.tiers.registry import Tiers
@@ -86,4 +88,12 @@ class House:
     started_at: float  # likewise
     ways: dict[TierId, dict[MemberId, Upstream]] = field(default_factory=dict)
     exchanges: Exchanges = field(default_factory=Exchanges)
+    subscribers: Subscribers = field(default_factory=Subscribers)
     is_draining: bool = False
+
+    def drain(self) -> None:
+        """The process is about to stop: say so, and send away whoever only watches. Idempotent."""
+        if not self.is_draining:
+            log_event(LogEvent.DRAINING)
+        self.is_draining = True
+        self.subscribers.end()

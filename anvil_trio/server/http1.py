@@ -25,6 +25,7 @@ from anvil_trio.server.hypercorn_names import (
     WorkerContext,
 )
 from anvil_trio.server.tasks import inbox_of
+from anvil_trio.server.websockets import bound_messages
 
 __all__ = ["Http1", "ProtocolArgs", "ReadingEnded"]
 
@@ -156,6 +157,7 @@ class Http1(H11Protocol):
     async def _create_stream(self, request: h11.Request) -> None:
         await self._drained()  # a pipelined request waits for its client to read what came before
         await super()._create_stream(request)
+        bound_messages(self.stream)
         inbox = None if self.stream is None else inbox_of(self.stream.scope)
         if inbox is not None:
             inbox.wanted = self._want_body

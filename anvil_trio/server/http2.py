@@ -32,6 +32,7 @@ from anvil_trio.server.hypercorn_names import (
 )
 from anvil_trio.server.outbox import Outbox
 from anvil_trio.server.tasks import inbox_of
+from anvil_trio.server.websockets import bound_messages
 
 __all__ = ["Http2"]
 
@@ -225,6 +226,7 @@ class Http2(H2Protocol):
     async def _create_stream(self, request: h2.events.RequestReceived) -> None:
         stream_id = request.stream_id
         await super()._create_stream(request)
+        bound_messages(self.streams[stream_id])
         inbox = inbox_of(self.streams[stream_id].scope)
         if inbox is None:  # refused, and answered
             return

@@ -6,8 +6,9 @@ and the source of what we override or rely on and fails when hypercorn changes t
 What is overridden, and where: `H11Protocol` (`can_read`, `connection`, `stream_send`, `handle`,
 `_create_stream`) in `server.http1`; `H2Protocol` (`stream_send`, `_handle_events`,
 `_create_stream`, `_close_stream`, `_send_data`, `_priority_updated`) and `StreamBuffer` in
-`server.http2`; `Config.response_headers` and `Logger` in `server.settings`; `TaskGroup` in
-`server.tasks`. Not used: `TCPServer`, `worker_serve`, `ProtocolWrapper`.
+`server.http2`; `WebsocketBuffer` in `server.websockets`; `Config.response_headers` and `Logger` in
+`server.settings`; `TaskGroup` in `server.tasks`. Not used: `TCPServer`, `worker_serve`,
+`ProtocolWrapper`.
 """
 
 from hypercorn.config import Config
@@ -23,7 +24,7 @@ from hypercorn.protocol.h11 import (
     H11WSConnection,
 )
 from hypercorn.protocol.http_stream import HTTPStream
-from hypercorn.protocol.ws_stream import WSStream
+from hypercorn.protocol.ws_stream import FrameTooLargeError, WebsocketBuffer, WSStream
 from hypercorn.trio.lifespan import Lifespan
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import (
@@ -50,6 +51,7 @@ __all__ = [
     "ConnectionState",
     "Event",
     "EventLike",
+    "FrameTooLargeError",
     "H2CProtocolRequiredError",
     "H2Protocol",
     "H2ProtocolAssumedError",
@@ -68,6 +70,7 @@ __all__ = [
     "TaskGroup",
     "Updated",
     "WSStream",
+    "WebsocketBuffer",
     "WorkerContext",
     "parse_socket_addr",
     "wrap_app",

@@ -4,11 +4,15 @@ Nothing here remembers anything. What gates a change is asked of the tier's acto
 is kept by the house's keeper, and saved before an actor hears of it.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
 import trio
 
 from anvil_trio.actors.messages import RefusalReason, Refused
 from anvil_trio.config.model import RouterConfig, Tier
-from anvil_trio.decisions.events import IntentChanged
+from anvil_trio.decisions.events import DrainChanged, DrainPhase, IntentChanged
 from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
@@ -97,8 +101,9 @@ class _Desk:
     async def drain(self) -> Shape | Problem:
         """R011: wait until no lease is left; running out of time is an answer, not a failure."""
         reply: Drained | Refused | None = None
-        with trio.move_on_after(self._order.timeout_s):
+        with self._announced_drain() as announced, trio.move_on_after(self._order.timeout_s):
             reply = await self._handle.drain(self._member_id)
+            announced.is_drained = isinstance(reply, Drained)
         if isinstance(reply, Refused):
             return _DRAIN_REFUSALS.get(reply.reason, _FAILED)
         is_drained = reply is not None
@@ -145,10 +150,34 @@ class _Desk:
             quiesced=is_quiesced,
         )
 
+    @contextmanager
+    def _announced_drain(self) -> Iterator["_Drain"]:
+        """Tell whoever watches that a drain has begun and, however the block is left, its end.
+
+        The keeper knows in this step whether the actor will refuse; then there is nothing to tell.
+        """
+        drain = _Drain()
+        if self._intents.current.reason(self._tier_id, self._member_id) is None:
+            yield drain
+            return
+        self._tell_of_drain(DrainPhase.STARTED)
+        try:
+            yield drain
+        finally:
+            self._tell_of_drain(DrainPhase.DRAINED if drain.is_drained else DrainPhase.ABANDONED)
+
+    def _tell_of_drain(self, phase: DrainPhase) -> None:
+        self._house.bus.publish(DrainChanged(self._tier_id, self._member_id, phase))
+
     async def _snapshot(self) -> Intent:
         tier = self._generation.config.tier(self._tier_id)
         snapshot = await self._handle.inspect()
         return project_snapshot(tier, self._member_id, snapshot, self._intents.current)
+
+
+@dataclass(slots=True)
+class _Drain:
+    is_drained: bool = False
 
 
 _DRAIN_REFUSALS = {

@@ -1,7 +1,7 @@
 """What may be shown of a probe's verdict: ready or unavailable, and a reason from a closed list."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +16,7 @@ __all__ = [
     "ShownReadiness",
     "VerdictOf",
     "join_readiness",
+    "show_change",
     "show_readiness",
 ]
 
@@ -91,8 +92,14 @@ def show_readiness(tier: Tier, verdict: Verdict) -> ShownReadiness:
     if _is_ready(tier, verdict):
         return ShownReadiness(is_ready=True, reason=verdict.reason)
     failures = _REPLICA_FAILURES if tier.is_replica else _DIRECT_FAILURES
-    is_known = verdict.reason in failures or _HTTP_REASON.fullmatch(verdict.reason) is not None
-    return ShownReadiness(is_ready=False, reason=verdict.reason if is_known else _UNAVAILABLE)
+    return ShownReadiness(is_ready=False, reason=_shown_failure(verdict.reason, failures))
+
+
+def show_change(*, is_ready: bool, reason: str) -> ShownReadiness:
+    """A change that the prober told of, by the same closed lists."""
+    if is_ready and reason in _DIRECT_SUCCESS:
+        return ShownReadiness(is_ready=True, reason=reason)
+    return ShownReadiness(is_ready=False, reason=_shown_failure(reason, _DIRECT_FAILURES))
 
 
 def join_readiness(members: Iterable[ShownReadiness]) -> ShownReadiness:
@@ -103,6 +110,11 @@ def join_readiness(members: Iterable[ShownReadiness]) -> ShownReadiness:
     if any(ready):
         return ShownReadiness(is_ready=True, reason="replicas_partial")
     return ShownReadiness(is_ready=False, reason="replicas_unavailable")
+
+
+def _shown_failure(reason: str, failures: Collection[str]) -> str:
+    is_known = reason in failures or _HTTP_REASON.fullmatch(reason) is not None
+    return reason if is_known else _UNAVAILABLE
 
 
 def _is_ready(tier: Tier, verdict: Verdict) -> bool:

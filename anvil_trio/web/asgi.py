@@ -17,6 +17,7 @@ from anvil_trio.web.auth import Authenticator, Principal
 from anvil_trio.web.chat import DIALECTS, answer_chat
 from anvil_trio.web.cors import Cors
 from anvil_trio.web.counting import COUNTERS, answer_count
+from anvil_trio.web.feed import answer_feed, check_subscriber
 from anvil_trio.web.health import answer_health
 from anvil_trio.web.metrics import answer_metrics
 from anvil_trio.web.observe import VIEWS
@@ -100,11 +101,19 @@ class App:
             await edge.answer_root(send)
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """No route takes a WebSocket: every handshake is refused, a stranger's with a 401."""
+        """The live feed for whoever may follow it; every other handshake is refused, all alike."""
+        server = self.current().config.server
         who = self.authenticator.identify(headers_of(scope))
         path = router.normalise_path(text_of(scope, "path"))
-        what = who if isinstance(who, Problem) else websocket.refusal_of(path)
-        await websocket.refuse(what, scope, receive, send)
+        route = router.find("GET", path)
+        if isinstance(who, Problem):
+            return await websocket.refuse(who, scope, receive, send)
+        if route is None or route.pool is not router.Pool.FEED:
+            return await websocket.refuse(websocket.refusal_of(path), scope, receive, send)
+        what = check_subscriber(route, who, scope, server)
+        if what is not None or (what := await answer_feed(self.house, server, receive, send)):
+            return await websocket.refuse(what, scope, receive, send)
+        return None
 
     async def _handle(
         self,
@@ -118,18 +127,18 @@ class App:
         if route.pool is router.Pool.CHAT:
             assert route.dialect is not None, "a chat route has its dialect"
             dialect = DIALECTS[route.dialect]
-            return await answer_chat(self.house, generation, who, dialect, scope, receive, send)
-        counter = COUNTERS.get(route.name)
-        if counter is not None:
-            return await answer_count(self.house, generation, counter, scope, receive, send)
-        if route.name == "activation":
+            await answer_chat(self.house, generation, who, dialect, scope, receive, send)
+        elif route.name in COUNTERS:
+            await answer_count(self.house, generation, COUNTERS[route.name], scope, receive, send)
+        elif route.name == "activation":
             settings = generation.config.server
-            return await answer_activation(
-                self.house, settings, self.activate, scope, receive, send
-            )
-        if route.pool is router.Pool.MANAGEMENT:
-            return await answer_transition(self.house, generation, scope, receive, send)
-        return await self._show(generation, route, scope, send)
+            await answer_activation(self.house, settings, self.activate, scope, receive, send)
+        elif route.pool is router.Pool.MANAGEMENT:
+            await answer_transition(self.house, generation, scope, receive, send)
+        elif route.pool is router.Pool.FEED:
+            await websocket.send_refusal(send, websocket.SOCKET_ONLY)
+        else:
+            await self._show(generation, route, scope, send)
 
     async def _show(
         self, generation: Generation, route: router.Route, scope: Scope, send: Send

@@ -42,6 +42,7 @@ class Pool(StrEnum):
 
     CHAT = "chat"  # the front door's permits
     MANAGEMENT = "management"  # the operator's orders: few at once, and never a chat place
+    FEED = "feed"  # few and long: a subscriber's WebSocket, which takes no chat place
     NONE = "none"  # read-only: takes no place and waits for nothing but its actor's answer
 
 
@@ -197,6 +198,15 @@ _TABLE = (
         None,
         Pool.NONE,
         "Counters and gauges as Prometheus reads them.",
+    ),
+    Route(
+        "GET",
+        "/v1/router/events",
+        "events",
+        Scope.WORKLOADS_READ,
+        None,
+        Pool.FEED,
+        "The live feed of records and changes, over a WebSocket.",
     ),
     Route(
         "GET",

@@ -17,6 +17,7 @@ from anvil_trio.decisions.events import Event
 from anvil_trio.decisions.otlp import render_spans
 from anvil_trio.decisions.record import render_line
 from anvil_trio.exchange.house import House
+from anvil_trio.views.feed import render_event
 from anvil_trio.web.asgi import App
 from anvil_trio.web.asgi_types import Headers
 from anvil_trio.web.auth import Authenticator
@@ -121,6 +122,7 @@ class Planted:
                 yield "file", path.read_bytes()
         yield "event lines", json.dumps(self.lines)
         yield "bus", repr(self.events)
+        yield "feed", "\n".join(map(render_event, self.events))
 
     async def leaks(self) -> list[str]:
         """Every place, apart from answers to inference requests, at which something shows."""

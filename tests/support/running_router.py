@@ -103,7 +103,13 @@ async def open_engines(
 
 @asynccontextmanager
 async def open_router(
-    folder: Path, urls: list[str], *, settings: str = "", tier_settings: str = "", **environ: str
+    folder: Path,
+    urls: list[str],
+    *,
+    settings: str = "",
+    tier_settings: str = "",
+    port: int = 0,
+    **environ: str,
 ) -> AsyncIterator[RunningRouter]:
     """A router process over these engines; more lines of `[server]` and of its one tier."""
     log_path = folder / "decisions.jsonl"
@@ -120,7 +126,7 @@ async def open_router(
     async with trio.open_nursery() as nursery:
         run = partial(
             trio.run_process,
-            [*command, "--port", "0"],
+            [*command, "--port", str(port)],
             cwd=folder,
             env=env,
             stdin=DEVNULL,

@@ -29,6 +29,7 @@ INFERENCE = frozenset({
     "/openapi.json",
 })
 REQUESTS = frozenset({"/v1/requests", "/v1/requests/{id}", "/v1/workloads"})
+EVENTS = frozenset({"/v1/router/events"})
 KEYS = {"desktop": b"desktop-key-0123456789", "watcher": b"watcher-key-0123456789"}
 CLIENTS = (
     ClientCredential(
@@ -62,9 +63,11 @@ async def small():
         yield small
 
 
-@pytest.mark.parametrize(("client", "allowed"), [("desktop", INFERENCE), ("watcher", REQUESTS)])
+@pytest.mark.parametrize(
+    ("client", "allowed"), [("desktop", INFERENCE), ("watcher", REQUESTS | EVENTS)]
+)
 async def test_a_client_may_use_what_its_scopes_reach(client, allowed, small, autojump_clock):
-    """Every route of the table: served within the scopes, 403 outside, its body unread."""
+    """Every route of the table: 200 within the scopes (426 where a WebSocket is), else 403."""
     for route in ROUTES.values():
         if route.scope is None:
             continue
@@ -79,7 +82,8 @@ async def test_a_client_may_use_what_its_scopes_reach(client, allowed, small, au
             side=Side(),
         )
         if route.path in allowed:
-            assert answer.status == (404 if route.name == "request" else 200)
+            status = {"request": 404, "events": 426}.get(route.name, 200)
+            assert answer.status == status
         else:
             what = problem(Code.SCOPE_DENIED)
             assert answer.status == 403

@@ -36,6 +36,7 @@ def test_each_route_says_who_may_use_it():
         ("GET", "/v1/health/tiers"): Scope.OPERATOR,
         ("GET", "/v1/workloads"): Scope.WORKLOADS_READ,
         ("GET", "/openapi.json"): Scope.INFERENCE_USE,
+        ("GET", "/v1/router/events"): Scope.WORKLOADS_READ,
         ("GET", "/v1/admin/transition"): Scope.OPERATOR,
         ("POST", "/v1/admin/transition"): Scope.OPERATOR,
         ("POST", "/v1/admin/activate"): Scope.OPERATOR,

@@ -60,6 +60,7 @@ READ = {
     "StreamBuffer": "7d0a6121131b893b",
     "HTTPStream": "c8f2de9298b7c83e",
     "WSStream": "6edbcd0f4bc49a9f",
+    "WebsocketBuffer": "1b5b71ee1cfecfc1",
     "TaskGroup": "45965150fcf92a92",
     "wrap_app": "4bb03932de277acf",
     "parse_socket_addr": "9882c945416dfffd",
