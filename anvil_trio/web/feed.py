@@ -57,7 +57,7 @@ def check_subscriber(
     Browsers let any page open a WebSocket and only say whose page it is; where authentication is
     off that is the one thing that stands between the feed and the web.
     """
-    if route.scope is not None and not who.may(route.scope):
+    if not route.is_open_to(who):
         return problem(Code.SCOPE_DENIED)
     if not Cors(server.cors_origins).admits(headers_of(scope)):
         return _FOREIGN

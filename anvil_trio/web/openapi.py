@@ -12,6 +12,7 @@ import msgspec
 from pydantic import JsonValue
 
 from anvil_trio import __version__
+from anvil_trio.views.exposition import TextFormat
 from anvil_trio.views.query import PARAMETERS, Kind, Parameter
 from anvil_trio.views.shape import Shape
 from anvil_trio.web.replies import ERRORS, REPLIES
@@ -102,16 +103,24 @@ def _security(route: Route) -> list[JsonValue]:
 
 def _responses(route: Route) -> Described:
     errors = {one.__name__ for name, one in ERRORS.items() if route.dialect in {None, name}}
-    success: Described = {_JSON: {"schema": _reply(route)}}
-    if route.pool is Pool.CHAT:
-        success[_EVENTS] = {"schema": {"type": "string"}}
     return {
-        "200": {"description": "What was asked for.", "content": success},
+        **_success(route),
         "default": {
             "description": "What went wrong, in fixed words.",
             "content": {_JSON: {"schema": _any_of(sorted(errors))}},
         },
     }
+
+
+def _success(route: Route) -> Described:
+    if route.pool is Pool.FEED:
+        return {"101": {"description": "A WebSocket, whose messages are JSON objects."}}
+    content: Described = {_JSON: {"schema": _reply(route)}}
+    if route.name == "metrics":
+        content = {kind.value: {"schema": {"type": "string"}} for kind in TextFormat}
+    elif route.pool is Pool.CHAT:
+        content[_EVENTS] = {"schema": {"type": "string"}}
+    return {"200": {"description": "What was asked for.", "content": content}}
 
 
 def _reply(route: Route) -> JsonValue:

@@ -1,4 +1,4 @@
-"""docs/cli.md: the settings, codes and words of the reading commands are those of the code."""
+"""docs/cli/control-plane.md: the settings, codes and words of the reading commands are those of the code."""
 
 import re
 
@@ -12,7 +12,7 @@ from anvil_trio.cli.envelope import Failure
 from anvil_trio.cli.findings import FINDINGS
 from tests.house.tree import ROOT
 
-PAGE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "cli" / "control-plane.md").read_text(encoding="utf-8")
 READING = PAGE[PAGE.index("## Reading commands") :]
 
 

@@ -45,8 +45,8 @@ _MUTANTS = (
     _key("models", "Model", "health_path"),
     _leak(
         "readiness",
-        "reason=verdict.reason if is_known else _UNAVAILABLE",
-        "reason=verdict.reason",
+        "return reason if is_known else _UNAVAILABLE",
+        "return reason",
         "raw reasons",
     ),
     _key("readiness", "ReadinessBlock", "error"),
