@@ -11,6 +11,7 @@ from anvil_trio.config.problems import ConfigError, ConfigProblem, ProblemCode
 from anvil_trio.exchange.house import House
 from anvil_trio.net.tls import server_context
 from anvil_trio.server.accept import Server
+from anvil_trio.server.collector import steady_collector
 from anvil_trio.server.listen import listen, raise_fd_limit
 from anvil_trio.server.options import ServerOptions
 from anvil_trio.server.signals import run_until_signalled
@@ -45,7 +46,8 @@ async def run_router(
                 on_deadline=app.house.exchanges.shut_down,
             )
             address = listener.getsockname()
-            await run_until_signalled(server, lambda: on_ready(address[0], address[1]))
+            with steady_collector():
+                await run_until_signalled(server, lambda: on_ready(address[0], address[1]))
 
 
 def _drain(house: House) -> None:
