@@ -5,7 +5,6 @@ Whatever goes wrong here, a bug included, ends this connection and nothing else.
 
 import socket
 from dataclasses import dataclass, field
-from math import inf
 
 import trio
 
@@ -103,6 +102,13 @@ class Connection:
             self._part()
         self._channel.linger_at_most(self._shared.options.stopping_linger_s)
 
+    def expire(self, now: float) -> None:
+        """Close the connection if it has been idle for too long."""
+        if self.idle_since is None or self._channel.is_ending:
+            return
+        if now - self.idle_since >= self._shared.options.keep_alive_timeout_s:
+            self._channel.reading.cancel()
+
     def evict(self) -> None:
         """Close an idle connection at once, to make room for another."""
         self.idle_since = None
@@ -175,14 +181,13 @@ class Connection:
         if channel.is_ending:
             return
         if self._is_answering or not channel.is_flushed:
-            self.idle_since, channel.reading.deadline = None, inf
+            self.idle_since = None
             if not self._is_answering:
                 self._tasks.spawn(self._settle_when_flushed)
         elif self._shared.context.terminated.is_set():
             self._part()
         else:
-            self.idle_since = now = trio.current_time()
-            channel.reading.deadline = now + self._shared.options.keep_alive_timeout_s
+            self.idle_since = trio.current_time()
 
     async def _settle_when_flushed(self) -> None:
         await self._channel.drained()
