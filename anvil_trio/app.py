@@ -10,17 +10,15 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-import structlog
-
-from anvil_trio.assembly import open_app
-from anvil_trio.config.load import config_path, load_config, resolve_secrets
+from anvil_trio.config.load import config_path
 from anvil_trio.config.problems import ConfigError
+from anvil_trio.config.source import ConfigSource
+from anvil_trio.generations import open_app
+from anvil_trio.log_events import LogEvent, log_event
 from anvil_trio.web.asgi import App
 from anvil_trio.web.asgi_types import Receive, Scope, Send
 
 __all__ = ["StockApp", "app"]
-
-_events = structlog.get_logger()
 
 
 class StockApp:
@@ -42,13 +40,15 @@ class StockApp:
         await receive()
         try:
             path = config_path(self._environ.get("ANVIL_CONFIG"), self._environ, Path.cwd())
-            config = load_config(path)
-            async with open_app(config, resolve_secrets(config, self._environ)) as self._app:
+            source = ConfigSource(path, self._environ)
+            config = source.load()
+            async with open_app(config, source.resolve(config), source) as self._app:
                 await send({"type": "lifespan.startup.complete"})
                 await receive()
                 self._app.house.is_draining = True
         except ConfigError as error:
-            _events.error("config_refused", problems=[problem.line for problem in error.problems])
+            lines = [problem.line for problem in error.problems]
+            log_event(LogEvent.CONFIG_REFUSED, problems=lines)
             await send({"type": "lifespan.startup.failed", "message": str(error)})
         else:
             await send({"type": "lifespan.shutdown.complete"})

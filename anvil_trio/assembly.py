@@ -3,11 +3,11 @@
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import ExitStack, asynccontextmanager
+from functools import partial
 from types import MappingProxyType
 from typing import Protocol
 
 import httpx
-import structlog
 import trio
 
 from anvil_trio.actors.bus import Bus
@@ -21,26 +21,26 @@ from anvil_trio.decisions.journal import Journal
 from anvil_trio.decisions.log import DecisionLog
 from anvil_trio.decisions.ring import Ring
 from anvil_trio.exchange.deadlines import Limits
-from anvil_trio.exchange.generation import Generation, Route
+from anvil_trio.exchange.generation import Found, Generation, Route
 from anvil_trio.exchange.house import House, Management
+from anvil_trio.exchange.lifetime import Lifetime
 from anvil_trio.facts import Verdict
 from anvil_trio.intent.file import StateFile
 from anvil_trio.intent.intents import Intents
 from anvil_trio.intent.keeper import IntentKeeper
-from anvil_trio.names import DIRECT_MEMBER, LEGACY_CLIENT, Alias, MemberId, OwnerId, TierId
+from anvil_trio.log_events import LogEvent, log_event
+from anvil_trio.names import DIRECT_MEMBER, Alias, MemberId, OwnerId, TierId
 from anvil_trio.readiness.prober import Prober
 from anvil_trio.signals.ceilings import CeilingReader
 from anvil_trio.signals.sampler import Sampler
-from anvil_trio.tiers.actor import TierHandle, open_tier
+from anvil_trio.tiers.registry import Tiers
 from anvil_trio.upstream.build import chat_url
 from anvil_trio.upstream.client import Upstream, open_probe_client
 from anvil_trio.upstream.stream import UpstreamTransport
 from anvil_trio.upstream.transport import MemberTransport
 from anvil_trio.views.fingerprint import public_sha256
-from anvil_trio.web.asgi import App
-from anvil_trio.web.auth import Authenticator
 
-__all__ = ["MakeTransport", "open_app", "open_generation", "open_house"]
+__all__ = ["MakeTransport", "open_generation", "open_house"]
 
 
 class MakeTransport(Protocol):
@@ -54,7 +54,6 @@ class MakeTransport(Protocol):
 _THIS_PROCESS = OwnerId(1)
 _ORDERS_AT_ONCE = 4
 
-_events = structlog.get_logger()
 
 Transports = Mapping[tuple[TierId, MemberId], UpstreamTransport]
 
@@ -74,10 +73,10 @@ async def open_house(
         journal = None if path is None else files.enter_context(Journal(path))
         intents = _intents(config)
         async with open_actors(_crashed) as actors:
-            tiers = {
-                TierId(tier.id): open_tier(actors, tier, _THIS_PROCESS) for tier in config.tiers
-            }
-            _restore(intents.current, tiers)
+            tiers = Tiers(actors, _THIS_PROCESS)
+            for tier in config.tiers:
+                tiers.open(tier)
+                _restore(intents.current, tiers, TierId(tier.id))
             yield House(
                 admission=open_admission(
                     actors,
@@ -86,7 +85,7 @@ async def open_house(
                     config.server.budgets,
                 ),
                 management=_management(actors, intents),
-                tiers=MappingProxyType(tiers),
+                tiers=tiers,
                 log=DecisionLog(Ring(), journal, bus),
                 bus=bus,
                 wall_clock=wall_clock,
@@ -104,13 +103,14 @@ def _intents(config: RouterConfig) -> IntentKeeper:
     known = lasting.known({TierId(tier.id): tier.named_members for tier in config.tiers})
     ignored = len(lasting.reasons) - len(known.reasons)
     if ignored:
-        _events.warning("admission_state_ignored", entries=ignored)
+        log_event(LogEvent.ADMISSION_STATE_IGNORED, entries=ignored)
     return IntentKeeper(known, file.save)
 
 
-def _restore(intents: Intents, tiers: Mapping[TierId, TierHandle]) -> None:
-    for tier_id, member_id in intents.reasons:
-        tiers[tier_id].set_quiesced(True, member_id=member_id)
+def _restore(intents: Intents, tiers: Tiers, tier_id: TierId) -> None:
+    for intended, member_id in intents.reasons:
+        if intended == tier_id:
+            tiers[tier_id].set_quiesced(True, member_id=member_id)
 
 
 def _management(actors: Actors, intents: IntentKeeper) -> Management:
@@ -122,30 +122,22 @@ def _management(actors: Actors, intents: IntentKeeper) -> Management:
 
 
 @asynccontextmanager
-async def open_app(config: RouterConfig, secrets: Secrets) -> AsyncIterator[App]:
-    """The whole application over one house and one generation, for any ASGI server."""
-    auth_env = config.server.auth_env
-    token = None if auth_env is None else secrets.get(auth_env)
-    assert (token is None) == (auth_env is None), "a named token was resolved at start"
-    async with (
-        open_house(config) as house,
-        open_generation(house, config, secrets) as generation,
-    ):
-        _tell_of_idle_limits(config, secrets)
-        yield App(house, lambda: generation, Authenticator(token, secrets.clients))
-
-
-@asynccontextmanager
 async def open_generation(
     house: House,
     config: RouterConfig,
     secrets: Secrets,
     make_transport: MakeTransport = MemberTransport,
+    life: Lifetime | None = None,
 ) -> AsyncIterator[Generation]:
     """Routes, connections, probes and readings of one configuration, until the block is left.
 
-    The house's actors are told readiness and load from here; they outlive this.
+    The house's actors outlive this, and are told of it what `life` lets through; without one, this
+    is the only generation and what it finds is published. Leaving ends the probes at once, and the
+    connections when nobody uses them any more.
     """
+    if life is None:
+        life = Lifetime()
+        life.take_over()
     transports: Transports = {
         (TierId(tier.id), member_id): make_transport(
             tier.endpoint_of(member_id), keepalive_s=tier.upstream_keepalive_s
@@ -154,29 +146,44 @@ async def open_generation(
         for member_id in tier.member_ids
     }
     keys = {TierId(tier.id): secrets.get(tier.auth_env) or None for tier in config.tiers}
-    prober, sampler, ceilings = _readers(house, config, transports, keys)
+    routes = _routes(house, config, transports, keys, life)
+    prober, sampler, ceilings = _readers(house, config, transports, keys, life)
     try:
         async with trio.open_nursery() as nursery:
             for reader in (prober, sampler, ceilings):
                 await nursery.start(reader.run)
             yield Generation(
                 config=config,
-                routes=MappingProxyType(_routes(house, config, transports, keys)),
+                routes=MappingProxyType(routes),
                 limits=_limits(config),
                 verdict_of=prober.verdict,
                 probe_anew=prober.probe_anew,
                 public_sha256=public_sha256(config),
                 signal_of=sampler.signal,
+                life=life,
+                found=Found(
+                    until_known=prober.until_known,
+                    readiness_of=prober.readiness,
+                    ceiling_of=lambda tier_id: (
+                        ceilings.known(tier_id) or config.tier(tier_id).ceiling
+                    ),
+                ),
             )
             nursery.cancel_scope.cancel()
+        await life.until_unused()
     finally:
         with trio.move_on_after(1, shield=True):
             for transport in transports.values():
                 await transport.aclose()
+        life.close()
 
 
 def _readers(
-    house: House, config: RouterConfig, transports: Transports, keys: Mapping[TierId, str | None]
+    house: House,
+    config: RouterConfig,
+    transports: Transports,
+    keys: Mapping[TierId, str | None],
+    life: Lifetime,
 ) -> tuple[Prober, Sampler, CeilingReader]:
     """Those who ask the engines in the background, and tell the tiers what they found."""
     clients = {
@@ -189,21 +196,23 @@ def _readers(
         config,
         clients,
         keys,
-        publish=lambda tier_id, readiness: house.tiers[tier_id].set_readiness(readiness),
-        notify=lambda tier_id, member_id, verdict: _notify(house, tier_id, member_id, verdict),
+        publish=life.heard(
+            lambda tier_id, found: house.tiers[tier_id].set_readiness(life.dated(found))
+        ),
+        notify=life.heard(partial(_notify, house)),
     )
     sampler = Sampler(
         config,
         clients,
         keys,
-        publish=lambda tier_id, pressures: house.tiers[tier_id].set_signals(pressures),
+        publish=life.heard(lambda tier_id, load: house.tiers[tier_id].set_signals(load)),
     )
     ceilings = CeilingReader(
         config,
         clients,
         keys,
-        publish=lambda tier_id, places: house.tiers[tier_id].reconfigure(
-            {DIRECT_MEMBER: None}, places
+        publish=life.heard(
+            lambda tier_id, places: house.tiers[tier_id].reconfigure({DIRECT_MEMBER: None}, places)
         ),
     )
     return prober, sampler, ceilings
@@ -214,14 +223,25 @@ def _routes(
     config: RouterConfig,
     transports: Transports,
     keys: Mapping[TierId, str | None],
+    life: Lifetime,
 ) -> dict[Alias, Route]:
     """One route per alias; aliases of one tier share everything but their name."""
-    ways = {
-        TierId(tier.id): _ways_to(tier, config, transports, keys[TierId(tier.id)])
-        for tier in config.tiers
-    }
+
+    def take_ways(tier_id: TierId, ways: Mapping[MemberId, Upstream]) -> None:
+        house.ways[tier_id].update(ways)
+
+    lead = life.heard(take_ways)
+    for tier in config.tiers:
+        tier_id = TierId(tier.id)
+        house.ways.setdefault(tier_id, {})
+        lead(tier_id, _ways_to(tier, config, transports, keys[tier_id]))
     return {
-        Alias(alias): Route(Alias(alias), config.tier(tier_id), house.tiers[tier_id], ways[tier_id])
+        Alias(alias): Route(
+            Alias(alias),
+            config.tier(tier_id),
+            house.tiers[tier_id],
+            MappingProxyType(house.ways[tier_id]),
+        )
         for alias, tier_id in config.routes.items()
     }
 
@@ -254,20 +274,11 @@ def _limits(config: RouterConfig) -> Limits:
     )
 
 
-def _tell_of_idle_limits(config: RouterConfig, secrets: Secrets) -> None:
-    """A limit on a client that no credential makes bounds nobody: a typing error, or work to come.
-
-    It does not refuse the start: taking a client out of the policy must be one edit.
-    """
-    known = {LEGACY_CLIENT, *(client.client_id for client in secrets.clients)}
-    for client_id in sorted(config.server.budgets.keys() - known):
-        _events.warning("client_limit_idle", setting=f"server.client_limits.{client_id}")
-
-
-def _notify(house: House, tier_id: TierId, member_id: MemberId, verdict: Verdict) -> None:
+def _notify(house: House, member: tuple[TierId, MemberId], verdict: Verdict) -> None:
+    tier_id, member_id = member
     house.bus.publish(ReadinessChanged(tier_id, member_id, verdict.is_ready, verdict.reason))
-    _events.info(
-        "readiness_changed",
+    log_event(
+        LogEvent.READINESS_CHANGED,
         tier=tier_id,
         member=member_id or None,
         ready=verdict.is_ready,
@@ -277,4 +288,4 @@ def _notify(house: House, tier_id: TierId, member_id: MemberId, verdict: Verdict
 
 def _crashed(name: str, bug: Exception) -> None:
     """An actor's machine raised: it is fenced until an operator restarts the router."""
-    _events.error("actor_failed", actor=name, **where_raised(bug))
+    log_event(LogEvent.ACTOR_FAILED, actor=name, **where_raised(bug))

@@ -41,6 +41,10 @@ class Code(StrEnum):
     SHUTTING_DOWN = "shutting_down"
     TIER_FAILED = "tier_failed"
     TRANSITION_FAILED = "transition_failed"
+    ACTIVATION_MISMATCH = "activation_digest_mismatch"
+    ACTIVATION_INVALID = "activation_config_invalid"
+    ACTIVATION_REQUIRES_RESTART = "activation_requires_restart"
+    ACTIVATION_FAILED = "activation_failed"
     STARTUP_TIMEOUT = "startup_timeout"
     IDLE_TIMEOUT = "idle_timeout"
     REQUEST_TIMEOUT = "request_timeout"
@@ -137,6 +141,30 @@ _TABLE: dict[Code, tuple[int, str, str, int | None]] = {
         503,
         "service_unavailable",
         "The transition failed and changed nothing.",
+        1,
+    ),
+    Code.ACTIVATION_MISMATCH: (
+        409,
+        "invalid_request_error",
+        "The router's configuration file does not have this digest.",
+        None,
+    ),
+    Code.ACTIVATION_INVALID: (
+        409,
+        "invalid_request_error",
+        "The router's configuration file is not valid.",
+        None,
+    ),
+    Code.ACTIVATION_REQUIRES_RESTART: (
+        409,
+        "invalid_request_error",
+        "This change takes effect only when the router is restarted.",
+        None,
+    ),
+    Code.ACTIVATION_FAILED: (
+        503,
+        "service_unavailable",
+        "The activation failed and changed nothing.",
         1,
     ),
     Code.STARTUP_TIMEOUT: (

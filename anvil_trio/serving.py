@@ -4,11 +4,12 @@ import os
 import ssl
 from collections.abc import Callable, Mapping
 
-from anvil_trio.assembly import open_app
 from anvil_trio.config.load import check_tls_files, expand_path, resolve_secrets
 from anvil_trio.config.model import RouterConfig, ServerSettings
 from anvil_trio.config.problems import ConfigError, ConfigProblem, ProblemCode
+from anvil_trio.config.source import ConfigSource
 from anvil_trio.exchange.house import House
+from anvil_trio.generations import open_app
 from anvil_trio.net.tls import server_context
 from anvil_trio.server.accept import Server
 from anvil_trio.server.collector import steady_collector
@@ -26,18 +27,20 @@ async def run_router(
     port: int,
     on_ready: Callable[[str, int], None],
     environ: Mapping[str, str] = os.environ,
+    source: ConfigSource | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT, then end gracefully; a second signal ends at once.
 
-    `on_ready` is told the address once connections are taken. Raises ConfigError for what only
-    shows at start (secrets, files) and OSError if the address cannot be bound.
+    `source` is where another configuration may be read from while it runs; without one it keeps
+    this one. `on_ready` is told the address once connections are taken. Raises ConfigError for what
+    only shows at start (secrets, files) and OSError if the address cannot be bound.
     """
     secrets = resolve_secrets(config, environ)
     tls = _tls(config.server, environ)
     raise_fd_limit()
     stall_s = config.server.client_stall_timeout_s
     with listen(host, port, user_timeout_s=stall_s) as listener:
-        async with open_app(config, secrets) as app:
+        async with open_app(config, secrets, source) as app:
             server = Server(
                 app,
                 _options(config.server, tls),

@@ -36,6 +36,11 @@ class Actors:
         self._running.append(actor)
         self._nursery.start_soon(actor.run, self._on_crash)
 
+    def stop(self, actor: Runnable) -> None:
+        """Close one of them before its time; it reads its mailbox empty, and ends."""
+        self._running.remove(actor)
+        actor.close()
+
     def close(self) -> None:
         """Close all of them; each reads its mailbox empty, answers everyone and ends."""
         for actor in self._running:

@@ -12,9 +12,10 @@ from anvil_trio.cli.events import set_up_events
 from anvil_trio.cli.exits import Exit
 from anvil_trio.cli.running import run, tell_problems
 from anvil_trio.cli.transition import TRANSITIONS
-from anvil_trio.config.load import config_path, load_config, with_policy
+from anvil_trio.config.load import config_path
 from anvil_trio.config.model import RouterConfig
 from anvil_trio.config.problems import ConfigError
+from anvil_trio.config.source import ConfigSource
 from anvil_trio.serving import run_router
 
 __all__ = ["router"]
@@ -57,21 +58,22 @@ def run_in_foreground(told_path: str | None, policy_path: str | None, host: str,
     lets running requests end within shutdown_timeout_s, a second one ends at once. A configuration
     or policy that is not valid ends it with status 2 and every problem on a line of stderr.
     """
-    config = _loaded(told_path, policy_path)
+    source, config = _loaded(told_path, policy_path)
     if config.server.auth_env is None:
         click.echo("Warning: no server.auth_env: whoever reaches the router may use it.", err=True)
     if not _is_loopback(host):
         click.echo("Warning: this address can be reached from other machines.", err=True)
     set_up_events()
     announce = partial(_announce, is_tls=config.server.tls_certfile is not None)
-    run(partial(run_router, config, host=host, port=port, on_ready=announce))
+    run(partial(run_router, config, host=host, port=port, on_ready=announce, source=source))
 
 
-def _loaded(told_path: str | None, policy_path: str | None) -> RouterConfig:
+def _loaded(told_path: str | None, policy_path: str | None) -> tuple[ConfigSource, RouterConfig]:
     cwd = Path.cwd()
+    path = config_path(told_path, os.environ, cwd)
+    source = ConfigSource(path, os.environ, policy_path, cwd)
     try:
-        config = load_config(config_path(told_path, os.environ, cwd))
-        return config if policy_path is None else with_policy(config, policy_path, os.environ, cwd)
+        return source, source.load()
     except ConfigError as error:
         tell_problems(error)
         sys.exit(Exit.USAGE)

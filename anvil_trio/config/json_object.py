@@ -1,8 +1,9 @@
-"""JSON from outside, read strictly: UTF-8, one object, no name twice, no NaN."""
+"""JSON from outside, read strictly: UTF-8, one object, no name twice, no NaN, no half character."""
 
 import json
 from collections.abc import Mapping, Sequence
 
+import msgspec
 from pydantic import JsonValue
 
 __all__ = ["read_json_object"]
@@ -12,12 +13,14 @@ def read_json_object(data: bytes) -> Mapping[str, JsonValue] | None:
     """The members of the one object that `data` holds; None if it is anything else.
 
     A name that is given twice, anywhere, makes it nothing: whoever wrote it meant one of the two.
+    What is found can be written again.
     """
     try:
+        msgspec.json.decode(data)  # knows half surrogates and numbers that overflow, but no twins
         found = json.loads(
             data.decode("utf-8"), object_pairs_hook=_members, parse_constant=_no_number
         )
-    except (ValueError, RecursionError):
+    except (msgspec.DecodeError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

@@ -1,9 +1,9 @@
 """What the exchange learns of one request along the way, until it becomes a record."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from anvil_trio.config.model import Tier
+from anvil_trio.decisions.dropped import recorded_names
 from anvil_trio.decisions.record import (
     UNKNOWN_MODEL_ROUTE,
     UNPARSED_ROUTE,
@@ -32,15 +32,12 @@ from anvil_trio.names import (
     MemberId,
     RequestId,
     is_correlation_token,
-    is_identifier,
 )
 
 __all__ = ["CallerIds", "RecordBuilder"]
 
 _NO_LIMIT = OutputLimit()
 _NOTHING_REPORTED = Usage()
-_MOST_NAMES = 32
-_OTHER_NAMES = "other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +151,7 @@ class RecordBuilder:
             output_limit_requested=self.output_limit.requested,
             output_limit_applied=self.output_limit.applied,
             output_limit_clamped=self.output_limit.is_clamped,
-            dropped_fields=_safe_names(self.dropped_fields),
+            dropped_fields=recorded_names(self.dropped_fields),
             config_sha256=self.config_sha256,
             router_version=self.router_version,
         )
@@ -239,9 +236,3 @@ def _tokens(reported: int | None, estimate: int | None) -> tuple[int | None, Tok
 
 def _safe_token(text: str | None) -> str | None:
     return text if text is not None and is_correlation_token(text) else None
-
-
-def _safe_names(names: Iterable[str]) -> tuple[str, ...]:
-    """At most 32 field names, each an identifier; one fixed word stands for all others."""
-    safe = sorted({name for name in names if is_identifier(name)})[:_MOST_NAMES]
-    return (*safe, _OTHER_NAMES) if len(safe) < len(set(names)) else tuple(safe)

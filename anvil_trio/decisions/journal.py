@@ -2,15 +2,13 @@
 
 import os
 import stat
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import structlog
-
 from anvil_trio.config.problems import ConfigError, ConfigProblem, ProblemCode
 from anvil_trio.decisions.record import DecisionRecord, render_line
+from anvil_trio.log_events import LogEvent, log_event
 
 __all__ = ["Journal"]
 
@@ -22,8 +20,6 @@ _UNUSABLE = ConfigProblem(
 # Non-blocking so that opening a pipe without a reader fails instead of waiting for one.
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
 _OWNER_ONLY = 0o600
-
-_events = structlog.get_logger()
 
 
 class Journal:
@@ -81,8 +77,7 @@ class Journal:
     def _failed(self) -> None:
         self.failures += 1
         if self.failures.bit_count() == 1:  # a power of two: few lines, however long it lasts
-            with suppress(OSError):  # stderr may be as full as the disk
-                _events.warning("decision_log_write_failed", failures=self.failures)
+            log_event(LogEvent.DECISION_LOG_WRITE_FAILED, failures=self.failures)
 
 
 def _opened(path: str) -> int:

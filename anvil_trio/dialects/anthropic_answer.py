@@ -17,12 +17,12 @@ from anvil_trio.dialects.events import (
     TextDelta,
     UsageReported,
 )
-from anvil_trio.dialects.ir import FinishReason, Usage
+from anvil_trio.dialects.ir import MOST_TOKENS, FinishReason, Usage
 from anvil_trio.dialects.openai_answer import new_call_id
 from anvil_trio.dialects.raw_json import ABSENT, is_given
 from anvil_trio.errors import Code, Problem, UpstreamFailed, problem
 
-__all__ = ["AnthropicAnswer", "AnthropicEvent", "Content", "error_in", "reason_of"]
+__all__ = ["AnthropicAnswer", "AnthropicEvent", "Content", "Delta", "error_in", "reason_of"]
 
 _MAX_CALLS = 512  # of one answer: what is kept of a stream stays small, whatever an engine sends
 _MAX_OPEN = 1024  # blocks at a time
@@ -45,7 +45,7 @@ _STATUSES: Mapping[str, int] = MappingProxyType({
 
 _ENDS_CALLS = frozenset({FinishReason.STOP, FinishReason.TOOL_CALLS})
 _NO_INPUT = frozenset({b"", b"null", b"{}"})
-_Count = Annotated[int, msgspec.Meta(ge=0)]
+_Count = Annotated[int, msgspec.Meta(ge=0, le=MOST_TOKENS)]
 
 
 class _Thought(msgspec.Struct, gc=False):
@@ -74,7 +74,9 @@ class Content(msgspec.Struct, gc=False):
     input: msgspec.Raw = ABSENT
 
 
-class _Delta(msgspec.Struct, gc=False):
+class Delta(msgspec.Struct, gc=False):
+    """More of a block, or of the message."""
+
     type: str | None = None
     text: str | None = None
     thinking: str | None = None
@@ -82,6 +84,21 @@ class _Delta(msgspec.Struct, gc=False):
     partial_json: str | None = None
     stop_reason: str | None = None
     stop_sequence: str | None = None
+
+    @property
+    def is_hollow(self) -> bool:
+        """Whether it lacks the very text that its type promises."""
+        match self.type:
+            case "text_delta":
+                return self.text is None
+            case "thinking_delta":
+                return self.thinking is None
+            case "signature_delta":
+                return self.signature is None
+            case "input_json_delta":
+                return self.partial_json is None
+            case _:
+                return False
 
 
 class _Message(msgspec.Struct, gc=False):
@@ -92,10 +109,10 @@ class AnthropicEvent(msgspec.Struct, gc=False):
     """One event of a stream."""
 
     type: str = ""
-    index: int = 0
+    index: int = -1  # of an engine that gives none, and not the number of any block
     message: _Message | None = None
     content_block: Content | None = None
-    delta: _Delta | None = None
+    delta: Delta | None = None
     usage: msgspec.Raw = ABSENT
     error: msgspec.Raw = ABSENT
 
@@ -162,11 +179,15 @@ class AnthropicAnswer:
         return len(self._ids)
 
     def take(self, event: AnthropicEvent, out: list[StreamEvent]) -> None:
-        """Add what one event says. Raises UpstreamFailed where no caller could use it."""
+        """Add what one event says; content after the end says nothing.
+
+        Raises UpstreamFailed where no caller could use it.
+        """
+        is_ended = self.finish_reason is not None
         match event.type:
-            case "content_block_delta" if event.delta is not None:
+            case "content_block_delta" if event.delta is not None and not is_ended:
                 self._continue(event.index, event.delta, out)
-            case "content_block_start" if event.content_block is not None:
+            case "content_block_start" if event.content_block is not None and not is_ended:
                 self.begin(event.index, event.content_block, out)
             case "content_block_stop" if event.index in self._blocks:
                 self._blocks[event.index].is_stopped = True
@@ -199,7 +220,7 @@ class AnthropicAnswer:
             return
         try:
             counts = _COUNTS.decode(raw)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             return
         if is_start:
             counts.output_tokens = None
@@ -237,12 +258,14 @@ class AnthropicAnswer:
         out.append(CallBegan(number, call_id, content.name))
         return number
 
-    def _continue(self, index: int, delta: _Delta, out: list[StreamEvent]) -> None:
+    def _continue(self, index: int, delta: Delta, out: list[StreamEvent]) -> None:
         if delta.text:
             out.append(TextDelta(delta.text))
         out.extend(_thoughts(delta.thinking, delta.signature))
         block = self._blocks.get(index)
         if delta.partial_json and block is not None and block.number is not None:
+            if block.is_stopped and delta.partial_json.strip():
+                raise UpstreamFailed(problem(Code.UPSTREAM_ERROR))  # no caller could use this call
             block.has_arguments = True
             out.append(ArgumentsDelta(block.number, delta.partial_json))
 

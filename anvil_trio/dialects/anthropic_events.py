@@ -14,7 +14,7 @@ from anvil_trio.dialects.anthropic_answer import (
 from anvil_trio.dialects.events import StreamEvent
 from anvil_trio.dialects.ir import FinishReason, Usage
 from anvil_trio.dialects.openai_answer import new_call_id
-from anvil_trio.dialects.raw_json import ABSENT, is_given, is_utf8
+from anvil_trio.dialects.raw_json import ABSENT, is_given, is_utf8, raw_of, with_members
 from anvil_trio.dialects.sse import DONE, SseDecoder, SseEvent, SseTooLong
 from anvil_trio.errors import Code, Problem, UpstreamFailed, problem
 
@@ -178,8 +178,10 @@ class AnthropicEvents:
             self.events += 1
             self._answer.stop(out)
             return Heard(b"", AnthropicEvent("message_stop"), out)
-        event = _EVENT.decode(sse.data)
-        event.type = event.type or sse.event or ""
+        event, data = _EVENT.decode(sse.data), sse.data
+        if not event.type and sse.event:  # named outside only
+            event.type = sse.event
+            data = bytes(with_members(data, {"type": raw_of(sse.event)}))
         if event.type != "ping":
             self.events += 1
         if event.type == "error" or is_given(event.error):
@@ -187,4 +189,4 @@ class AnthropicEvents:
         if not is_utf8(sse.data):  # the decoder looks only at what it decodes
             raise UpstreamFailed(problem(Code.UPSTREAM_ERROR))
         self._answer.take(event, out)
-        return Heard(sse.data, event, out)
+        return Heard(data, event, out)

@@ -59,7 +59,7 @@ class _Messages:
     def render_reply(body: bytes, request: ChatRequest, tier: Tier) -> RenderedReply:
         """An engine's whole reply for the caller. Raises UpstreamFailed if it is none."""
         if tier.dialect is TierDialect.ANTHROPIC:
-            return relay_reply(body, request.model)
+            return relay_reply(body, _encoder(request, len(body)).opening(), request.model)
         return messages_reply.render_reply(
             events_of_reply(body),
             request.model,
@@ -70,12 +70,7 @@ class _Messages:
     @staticmethod
     def translator(request: ChatRequest, tier: Tier, max_event_bytes: int) -> StreamTranslator:
         """A translator for this request's one reply stream."""
-        encoder = MessagesStream(
-            request.model,
-            prompt_tokens=request.prompt_tokens,
-            stop_sequences=_stops(request),
-            max_waiting_bytes=max_event_bytes,
-        )
+        encoder = _encoder(request, max_event_bytes)
         if tier.dialect is TierDialect.ANTHROPIC:
             decoder = AnthropicEvents(max_event_bytes)
             return MessagesRelay(decoder, encoder, request.model, max_event_bytes)
@@ -85,6 +80,15 @@ class _Messages:
     def render_problem(what: Problem) -> bytes:
         """Anthropic's error body."""
         return messages_errors.render_problem(what)
+
+
+def _encoder(request: ChatRequest, max_waiting_bytes: int) -> MessagesStream:
+    return MessagesStream(
+        request.model,
+        prompt_tokens=request.prompt_tokens,
+        stop_sequences=_stops(request),
+        max_waiting_bytes=max_waiting_bytes,
+    )
 
 
 def _stops(request: ChatRequest) -> frozenset[str]:

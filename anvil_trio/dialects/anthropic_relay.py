@@ -9,6 +9,13 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from anvil_trio.dialects.anthropic_events import AnthropicEvents, Heard, events_of_message
+from anvil_trio.dialects.anthropic_mend import (
+    mended_block,
+    mended_call,
+    mended_end,
+    mended_reply,
+    mended_start,
+)
 from anvil_trio.dialects.argument_scan import ArgumentScan
 from anvil_trio.dialects.events import (
     ArgumentsDelta,
@@ -22,56 +29,43 @@ from anvil_trio.dialects.ir import FinishReason, RenderedReply, Usage
 from anvil_trio.dialects.messages_errors import error_event
 from anvil_trio.dialects.messages_stream import MessagesStream
 from anvil_trio.dialects.raw_json import (
-    NULL,
     encode,
-    items_of,
     members_of,
     raw_of,
     with_members,
 )
-from anvil_trio.errors import Code, Problem, problem
+from anvil_trio.errors import Code, Problem, UpstreamFailed, problem
 
 __all__ = ["MessagesRelay", "relay_reply"]
 
+_OF_BLOCKS = frozenset({"content_block_start", "content_block_delta", "content_block_stop"})
 _CONTENT = (TextDelta, ReasoningDelta, CallBegan, ArgumentsDelta)
 _CUTS_NOTHING = frozenset({FinishReason.STOP, FinishReason.TOOL_CALLS})
 _STOP = b'event: content_block_stop\ndata: {"type":"content_block_stop","index":%d}\n\n'
 _MESSAGE_STOP = b'event: message_stop\ndata: {"type":"message_stop"}\n\n'
 _PING = b'event: ping\ndata: {"type":"ping"}\n\n'
-_EMPTY_OBJECT, _EMPTY_LIST, _EMPTY = msgspec.Raw(b"{}"), msgspec.Raw(b"[]"), msgspec.Raw(b'""')
-_IN_MESSAGE: Mapping[str, msgspec.Raw] = {
-    "content": _EMPTY_LIST,
-    "stop_reason": NULL,
-    "stop_sequence": NULL,
-}
-_IN_BLOCK: Mapping[str, Mapping[str, msgspec.Raw]] = {
-    "tool_use": {"input": _EMPTY_OBJECT},
-    "thinking": {"signature": _EMPTY},
-}
-"""Members that clients rely on and some engines leave out."""
-
+_BROKEN = (msgspec.DecodeError, RecursionError)
 _AGAIN: Mapping[type, Mapping[str, str]] = {
     TextDelta: {"type": "text", "text": ""},
     ReasoningDelta: {"type": "thinking", "thinking": "", "signature": ""},
 }
 
 
-def relay_reply(body: bytes, model: str) -> RenderedReply:
+def relay_reply(body: bytes, opening: bytes, model: str) -> RenderedReply:
     """The engine's reply with the caller's own spelling of the model and members it left out.
 
-    Raises UpstreamFailed if it is not a reply.
+    `opening` is the message as ours would begin. Raises UpstreamFailed if it is not a reply.
     """
     events = events_of_message(body)
-    sent = members_of(body)
-    content = [
-        _completed(block, _IN_BLOCK.get(_type_of(block), {})) for block in items_of(sent["content"])
-    ]
-    changes = {"content": raw_of(content), "model": raw_of(model)}
-    changes |= {"stop_sequence": NULL} if "stop_sequence" not in sent else {}
+    try:
+        call_ids = [event.call_id for event in events if isinstance(event, CallBegan)]
+        whole = bytes(mended_reply(body, opening, raw_of(model), call_ids))
+    except _BROKEN:  # nested just too deeply for being written anew
+        raise UpstreamFailed(problem(Code.UPSTREAM_ERROR)) from None
     ends = [event for event in events if isinstance(event, Finished)]
     counts = [event.usage for event in events if isinstance(event, UsageReported)]
     return RenderedReply(
-        body=bytes(with_members(body, changes)),
+        body=whole,
         finish_reason=ends[-1].reason,
         usage=counts[-1] if counts else Usage(),
         has_content=any(isinstance(event, _CONTENT) for event in events),
@@ -198,11 +192,21 @@ class MessagesRelay:
     def _pass_all(self, heard: Iterable[Heard], out: list[bytes]) -> None:
         for one in heard:
             if self._failure is None:
-                self.has_content = self.has_content or any(
-                    isinstance(said, _CONTENT) for said in one.says
-                )
                 self._scan(one)
-                self._pass(one, out)
+                self._pass_one(one, out)
+
+    def _pass_one(self, heard: Heard, out: list[bytes]) -> None:
+        """Nothing of an event that is nested just too deeply for being written anew."""
+        made: list[bytes] = []
+        try:
+            self._pass(heard, made)
+        except _BROKEN:
+            self._failure = problem(Code.UPSTREAM_ERROR)
+            return
+        self.has_content = self.has_content or any(
+            isinstance(said, _CONTENT) for said in heard.says
+        )
+        out += made
 
     def _scan(self, heard: Heard) -> None:
         """An argument that was cut never ends as tool use."""
@@ -222,42 +226,59 @@ class MessagesRelay:
         match heard.event.type:
             case _ if self._failure is not None:
                 return
-            case "content_block_start" | "content_block_delta" | "content_block_stop":
-                self._pass_block(heard, out)
             case "message_start":
                 self._start(heard.data, out)
-            case "message_delta":
-                self._close_all(out)
-                self._has_delta = self._has_delta or self._decoder.is_finished
-                out.append(_rendered(b"message_delta", heard.data))
-            case "message_stop":
-                self._finish(out)
             case "ping":
                 out += [_PING] if self._has_started else []
+            case "message_stop":
+                self._finish(out)
             case kind if kind.isidentifier():
-                out.append(_rendered(kind.encode(), heard.data))
+                self._begin_without_start(out)
+                self._pass_within(kind, heard, out)
+
+    def _pass_within(self, kind: str, heard: Heard, out: list[bytes]) -> None:
+        """What may come between the start and the stop; no content after the end was told."""
+        if kind in _OF_BLOCKS:
+            if not self._has_delta:
+                self._pass_block(heard, out)
+        elif kind == "message_delta":
+            self._close_all(out)
+            self._has_delta = self._has_delta or self._decoder.is_finished
+            out.append(
+                _rendered(
+                    b"message_delta", mended_end(heard.data, self.usage.completion_tokens or 0)
+                )
+            )
+        else:
+            out.append(_rendered(kind.encode(), heard.data))
 
     def _pass_block(self, heard: Heard, out: list[bytes]) -> None:
-        if heard.event.type == "content_block_start":
-            self._begin(heard, out)
-        elif heard.event.type == "content_block_delta":
-            self._continue(heard, out)
-        else:
-            self._stop(heard.event.index, out)
+        event = heard.event
+        if event.type == "content_block_stop":
+            self._stop(event.index, out)
+        elif event.type == "content_block_delta":
+            if event.delta is not None and not event.delta.is_hollow:
+                self._continue(heard, out)
+        elif event.type == "content_block_start" and event.content_block is not None:
+            self._begin(heard, event.content_block.type, out)
 
     def _start(self, data: bytes, out: list[bytes]) -> None:
+        """The engine's opening with all that ours has."""
         if not self._has_started:
             self._has_started = True
-            message = members_of(data).get("message", _EMPTY_OBJECT)
-            whole = _completed(with_members(message, {"model": self._model}), _IN_MESSAGE)
-            out.append(_rendered(b"message_start", with_members(data, {"message": whole})))
+            start = mended_start(data, self._encoder.opening(), self._model)
+            out.append(_rendered(b"message_start", start))
 
-    def _begin(self, heard: Heard, out: list[bytes]) -> None:
-        began = [said.number for said in heard.says if isinstance(said, CallBegan)]
-        block = _Held(heard.event.index, self._scans[began[0]] if began else None)
-        content = heard.event.content_block
-        needed = _IN_BLOCK.get("" if content is None else content.type, {})
-        whole = _completed(members_of(heard.data).get("content_block", _EMPTY_OBJECT), needed)
+    def _begin_without_start(self, out: list[bytes]) -> None:
+        if not self._has_started:
+            self._has_started = True
+            out.append(self._encoder.start())
+
+    def _begin(self, heard: Heard, kind: str, out: list[bytes]) -> None:
+        began = next((said for said in heard.says if isinstance(said, CallBegan)), None)
+        block = _Held(heard.event.index, None if began is None else self._scans[began.number])
+        sent = members_of(heard.data)["content_block"]
+        whole = mended_block(sent, kind) if began is None else mended_call(sent, began.call_id)
         self._hold(block, bytes(with_members(heard.data, {"content_block": whole})))
         self._waiting.append(block)
         self._advance(out)
@@ -342,8 +363,7 @@ class MessagesRelay:
     def _finish(self, out: list[bytes]) -> None:
         """What is open, a `message_delta` where the engine left it out, and `message_stop`."""
         self._has_ended = True
-        if not self._has_started:
-            out.append(self._encoder.start())
+        self._begin_without_start(out)
         self._close_all(out)
         if not self._has_delta:
             reason = "tool_use" if self._scans else "end_turn"
@@ -359,20 +379,3 @@ def _rendered(name: bytes, data: bytes | msgspec.Raw) -> bytes:
     if b"\n" in flat:  # between tokens only: within a string it is escaped
         flat = flat.replace(b"\n", b" ")
     return b"event: %b\ndata: %b\n\n" % (name, flat)
-
-
-def _completed(data: msgspec.Raw, needed: Mapping[str, msgspec.Raw]) -> msgspec.Raw:
-    """The object with those of the members that it lacks."""
-    if not needed:
-        return data
-    sent = members_of(data)
-    lacks = {
-        name: value
-        for name, value in needed.items()
-        if name not in sent or (value is not NULL and sent[name] == NULL)
-    }
-    return with_members(data, lacks) if lacks else data
-
-
-def _type_of(block: msgspec.Raw) -> str:
-    return msgspec.json.decode(members_of(block)["type"], type=str)

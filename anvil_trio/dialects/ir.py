@@ -11,6 +11,7 @@ from anvil_trio.config.model import Tier
 from anvil_trio.errors import Problem
 
 __all__ = [
+    "MOST_TOKENS",
     "ChatRequest",
     "ClientDialect",
     "FinishReason",
@@ -41,6 +42,10 @@ class Media:
     videos: int = 0
     audios: int = 0
     files: int = 0
+
+
+MOST_TOKENS = 2**63 - 1
+"""No engine counts further; a count beyond is none."""
 
 
 @dataclass(frozen=True, slots=True)

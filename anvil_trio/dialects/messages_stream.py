@@ -3,6 +3,8 @@
 from collections.abc import Set
 from uuid import uuid4
 
+import msgspec
+
 from anvil_trio.dialects.events import (
     ArgumentsDelta,
     CallBegan,
@@ -59,6 +61,10 @@ class MessagesStream:
 
     def start(self) -> bytes:
         """`message_start` with the estimate of the input, and a `ping`."""
+        return _event(b"message_start", {"message": msgspec.Raw(self.opening())}) + _PING
+
+    def opening(self) -> bytes:
+        """The message as it begins, without content or an end."""
         message: dict[str, object] = {
             "id": self._message_id,
             "type": "message",
@@ -69,7 +75,7 @@ class MessagesStream:
             "stop_sequence": None,
             "usage": {"input_tokens": self._prompt_tokens, "output_tokens": 0},
         }
-        return _event(b"message_start", {"message": message}) + _PING
+        return encode(message)
 
     def encode(self, event: StreamEvent) -> bytes:
         """What an event is worth now. Raises UpstreamFailed where a call could not be used."""

@@ -15,6 +15,7 @@ __all__ = [
     "is_empty_list",
     "is_given",
     "is_list",
+    "is_object",
     "is_string",
     "is_utf8",
     "items_of",
@@ -48,6 +49,11 @@ def is_string(raw: msgspec.Raw) -> bool:
 def is_list(raw: msgspec.Raw) -> bool:
     """Whether a member is a JSON array."""
     return _first_byte(raw) == b"["
+
+
+def is_object(raw: msgspec.Raw) -> bool:
+    """Whether a member is a JSON object."""
+    return _first_byte(raw) == b"{"
 
 
 def is_empty_list(raw: msgspec.Raw) -> bool:

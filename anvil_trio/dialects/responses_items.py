@@ -203,6 +203,11 @@ class CallItem:
         """Whether its arguments are one JSON object, to which nothing can be added."""
         return self._scan.is_whole
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether its arguments have begun and not ended."""
+        return self._scan.is_cut
+
     def follow(self, text: str) -> None:
         """Learn from a piece, whether it is sent or held."""
         self._scan.feed(text)

@@ -104,12 +104,19 @@ class ResponsesEncoder:
                 at = self._calls[number] = len(self._items)
                 return self._begin(CallItem(call_id, name, self._token, at))
             case Finished(reason):
-                self._finish_reason = reason
+                self._note_end(reason)
             case UsageReported(usage):
                 self._usage = usage
             case _:
                 pass  # a signature: only its own engine could read it
         return b""
+
+    def _note_end(self, reason: FinishReason) -> None:
+        """Arguments that are cut although nothing cut the reply are of no use to any caller."""
+        calls = (item for item in self._items if isinstance(item, CallItem))
+        if reason not in _CUT and any(call.is_cut for call in calls):
+            raise UpstreamFailed(problem(Code.UPSTREAM_ERROR))
+        self._finish_reason = reason
 
     def finish(self) -> bytes:
         """What waits, what is open, and `response.completed` or `response.incomplete`."""

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from anvil_trio.dialects.ir import FinishReason, Usage
+from anvil_trio.dialects.ir import MOST_TOKENS, FinishReason, Usage
 
 __all__ = ["finish_reason_of", "merged_usage", "usage_of"]
 
@@ -21,7 +21,7 @@ _FINISH_REASONS = {
     "content_filter": FinishReason.CONTENT_FILTER,
 }
 
-_Count = Annotated[int, msgspec.Meta(ge=0)]
+_Count = Annotated[int, msgspec.Meta(ge=0, le=MOST_TOKENS)]
 
 
 class _Details(msgspec.Struct, gc=False):
@@ -50,7 +50,7 @@ def usage_of(raw: bytes) -> Usage:
     """The counts in a `usage` object; all unknown where it is not of the known shape."""
     try:
         usage = _DECODER.decode(raw)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return Usage()
     prompt = usage.prompt_tokens_details or _NO_DETAILS
     completion = usage.completion_tokens_details or _NO_DETAILS

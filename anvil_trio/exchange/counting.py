@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 import trio
 
+from anvil_trio.dialects.ir import MOST_TOKENS
 from anvil_trio.errors import UpstreamFailed
 from anvil_trio.exchange.generation import Route
 from anvil_trio.exchange.relay import is_success
@@ -25,7 +26,7 @@ _MAX_ANSWER_BYTES = 65_536
 
 
 class _Count(msgspec.Struct):
-    input_tokens: Annotated[int, msgspec.Meta(ge=0)]
+    input_tokens: Annotated[int, msgspec.Meta(ge=0, le=MOST_TOKENS)]
 
 
 _DECODER = msgspec.json.Decoder(_Count)
@@ -41,7 +42,7 @@ async def count_exactly(route: Route, body: bytes, request_id: str) -> int | Non
         answer = await _ask(route, member_id, body, request_id)
     try:
         return _DECODER.decode(answer).input_tokens
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
 
 

@@ -5,17 +5,19 @@ A request reads the current generation once. Nothing here counts anything: what 
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from anvil_trio.config.model import RouterConfig, Tier
 from anvil_trio.exchange.deadlines import Limits
+from anvil_trio.exchange.lifetime import Lifetime
+from anvil_trio.facts import Readiness
 from anvil_trio.names import DIRECT_MEMBER, Alias, MemberId, TierId, normalise_alias
 from anvil_trio.tiers.actor import TierHandle
 from anvil_trio.upstream.client import Upstream
 from anvil_trio.views.readiness import VerdictOf
 from anvil_trio.views.signals import SignalOf, unwatched
 
-__all__ = ["Generation", "ProbeAnew", "Route"]
+__all__ = ["Found", "Generation", "ProbeAnew", "Route"]
 
 ProbeAnew = Callable[[TierId, MemberId | None], Awaitable[None]]
 """Forget what is known of a tier, or of one member, and wait for a new verdict on each of it."""
@@ -23,12 +25,29 @@ ProbeAnew = Callable[[TierId, MemberId | None], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """What one alias stands for: one tier, its actor, and the way to each of its members."""
+    """What one alias stands for: one tier, its actor, and the way to each of its members.
+
+    `upstreams` are the house's: a request may be given a member that came after its generation.
+    """
 
     alias: Alias
     tier: Tier
     handle: TierHandle
     upstreams: Mapping[MemberId, Upstream]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a generation's readers have found so far, for the moment when it takes over.
+
+    `until_known` waits until each probed member has a verdict; the caller's scope is the bound.
+    `readiness_of` is a tier's, None while it is not known; `ceiling_of` the tier's own, also where
+    its engine says it.
+    """
+
+    until_known: Callable[[], Awaitable[None]]
+    readiness_of: Callable[[TierId], Readiness | None]
+    ceiling_of: Callable[[TierId], int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +61,8 @@ class Generation:
     probe_anew: ProbeAnew
     public_sha256: str  # of the secret-free, URL-free projection that may be shown
     signal_of: SignalOf = unwatched
+    life: Lifetime = field(default_factory=Lifetime)
+    found: Found | None = None
 
     def resolve(self, model: str) -> Route | None:
         """R001: the one route of a caller's model name, or None.

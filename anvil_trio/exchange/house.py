@@ -1,6 +1,6 @@
 """What counts and lives as long as the process: it is opened once and outlives every generation."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -10,8 +10,9 @@ from anvil_trio.decisions.events import Event
 from anvil_trio.decisions.log import DecisionLog
 from anvil_trio.exchange.watch import Watch
 from anvil_trio.intent.keeper import IntentKeeper
-from anvil_trio.names import TierId
-from anvil_trio.tiers.actor import TierHandle
+from anvil_trio.names import MemberId, TierId
+from anvil_trio.tiers.registry import Tiers
+from anvil_trio.upstream.client import Upstream
 
 __all__ = ["Exchanges", "House", "Management"]
 
@@ -57,15 +58,19 @@ class Management:
 class House:
     """The actors, the record and the running exchanges of one process.
 
+    `ways` leads to each member as the newest configuration has it; one that a configuration leaves
+    out keeps its way until its tier is closed, for whoever was given it before.
+
     `is_draining` is true from the moment of a stop; `/healthz` says so (decision 25).
     """
 
     admission: AdmissionHandle
     management: Management
-    tiers: Mapping[TierId, TierHandle]
+    tiers: Tiers
     log: DecisionLog
     bus: Bus[Event]
     wall_clock: Callable[[], float]  # seconds since the epoch
     started_at: float  # likewise
+    ways: dict[TierId, dict[MemberId, Upstream]] = field(default_factory=dict)
     exchanges: Exchanges = field(default_factory=Exchanges)
     is_draining: bool = False

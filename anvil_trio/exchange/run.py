@@ -8,7 +8,6 @@ a request ends, leaving the blocks gives back the upstream stream, the lease and
 exactly once (R009), and the record is written in `finally`.
 """
 
-import structlog
 import trio
 
 from anvil_trio import __version__
@@ -35,6 +34,7 @@ from anvil_trio.exchange.prepare import Prepared, prepare
 from anvil_trio.exchange.relay import UnaryRelay
 from anvil_trio.exchange.stream_relay import StreamRelay
 from anvil_trio.exchange.watch import Cut, Watch
+from anvil_trio.log_events import LogEvent, log_event
 from anvil_trio.names import MemberId
 from anvil_trio.tiers.lease import Lease
 from anvil_trio.upstream.build import request_headers
@@ -42,8 +42,6 @@ from anvil_trio.upstream.client import open_stream
 from anvil_trio.upstream.stream import UpstreamStream
 
 __all__ = ["run_chat"]
-
-_events = structlog.get_logger()
 
 
 async def run_chat(house: House, generation: Generation, call: Call, caller: Caller) -> None:
@@ -93,7 +91,7 @@ class _Exchange:
                 return await self._admit()
         except Exception as bug:  # noqa: BLE001 - it ends the exchange, not the process
             request_id = self._call.gateway_request_id
-            _events.error("exchange_failed", request_id=request_id, **where_raised(bug))
+            log_event(LogEvent.EXCHANGE_FAILED, request_id=request_id, **where_raised(bug))
             return Closing(Outcome.INTERNAL_ERROR, problem(Code.INTERNAL_ERROR))
         return self._cut()
 
@@ -101,7 +99,7 @@ class _Exchange:
         """Why `life` was cut, and what the caller is to be told."""
         match self._watch.cut:
             case Cut.CLIENT_GONE:
-                _events.info("client_disconnected", request_id=self._call.gateway_request_id)
+                log_event(LogEvent.CLIENT_DISCONNECTED, request_id=self._call.gateway_request_id)
                 return Closing(Outcome.CLIENT_DISCONNECTED)
             case Cut.SHUTDOWN:
                 return Closing(Outcome.SHUTDOWN, problem(Code.SHUTTING_DOWN))

@@ -5,12 +5,12 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-import structlog
 import trio
 
 from anvil_trio.config.problems import ConfigError, ConfigProblem, ProblemCode
 from anvil_trio.intent.document import MAX_STATE_BYTES, CorruptState, parse_state, render_state
 from anvil_trio.intent.intents import Intents
+from anvil_trio.log_events import LogEvent, log_event
 
 __all__ = ["StateFile"]
 
@@ -30,8 +30,6 @@ _CORRUPT = ConfigProblem(
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 _OWNER_ONLY = 0o600
-
-_events = structlog.get_logger()
 
 
 class StateFile:
@@ -70,8 +68,7 @@ class StateFile:
             self._write_temporary(render_state(intents))
             self._temporary.replace(self._path)
         except OSError:
-            with suppress(OSError):  # stderr may be as full as the disk
-                _events.warning("admission_state_write_failed")
+            log_event(LogEvent.ADMISSION_STATE_WRITE_FAILED)
             return False
         with suppress(OSError):  # it is in place; some file systems cannot flush a directory
             _flush_directory(self._path.parent)

@@ -84,6 +84,10 @@ class ProbeCache:
         self._published[tier_id] = Readiness(last.generation + 1, eligible)
         return self._published[tier_id]
 
+    def published(self, tier_id: TierId) -> Readiness | None:
+        """What was published last of a tier; None while nothing was."""
+        return self._published.get(tier_id)
+
     def next_expiry(self, now: float) -> float:
         """A moment after `now` before which no result that counts, or may yet come, is too old."""
         entries = (entry for members in self._tiers.values() for entry in members.values())

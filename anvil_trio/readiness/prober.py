@@ -6,7 +6,7 @@ only while nothing is known of its tier yet.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import httpx
 import trio
@@ -24,7 +24,7 @@ RECOVERY = 4
 """How many times as often a member is asked while it is out: who came back should not wait long."""
 
 Publish = Callable[[TierId, Readiness], None]
-Notify = Callable[[TierId, MemberId, Verdict], None]
+Notify = Callable[[Key, Verdict], None]
 
 
 def _plans(config: RouterConfig, keys: Mapping[TierId, str | None]) -> dict[Key, Plan]:
@@ -107,6 +107,11 @@ class Prober:
             return NOT_CONFIGURED
         return self._cache.verdict((tier_id, member_id), trio.current_time())
 
+    def readiness(self, tier_id: TierId) -> Readiness | None:
+        """What was published last of a tier; None while nothing is known of it."""
+        unprobed = self._unprobed.get(tier_id)
+        return self._cache.published(tier_id) if unprobed is None else Readiness(1, unprobed)
+
     def invalidate(self, tier_id: TierId, member_id: MemberId | None = None) -> None:
         """Forget one member, or all of a tier, and ask again at once.
 
@@ -129,7 +134,14 @@ class Prober:
         """
         self.invalidate(tier_id, member_id)
         asked = [key for key in self._plans if key[0] == tier_id and member_id in {None, key[1]}]
-        while any(self._cache.verdict(key, math.inf).checked_at is None for key in asked):
+        await self._until_judged(asked)
+
+    async def until_known(self) -> None:
+        """Wait until every member has a verdict; the caller's scope is the bound."""
+        await self._until_judged(tuple(self._plans))
+
+    async def _until_judged(self, keys: Collection[Key]) -> None:
+        while any(self._cache.verdict(key, math.inf).checked_at is None for key in keys):
             await self._settled.park()
 
     def _start(self, key: Key) -> None:
@@ -178,4 +190,4 @@ class Prober:
         said = (verdict.is_ready, verdict.reason)
         if self._notify is not None and self._told.get(key, (False, PENDING.reason)) != said:
             self._told[key] = said
-            self._notify(*key, verdict)
+            self._notify(key, verdict)

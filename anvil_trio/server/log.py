@@ -1,16 +1,13 @@
 """The server's event lines: fixed names, bounded fields, nothing that came from a client (R012)."""
 
-import structlog
 import trio
-from structlog.typing import FilteringBoundLogger
 
 from anvil_trio.bugs import where_raised
+from anvil_trio.log_events import LogEvent, log_event
 
 __all__ = ["ServerLog"]
 
 _PAUSE_LINES_S = 10.0
-
-_log: FilteringBoundLogger = structlog.get_logger()
 
 
 class ServerLog:
@@ -21,11 +18,11 @@ class ServerLog:
 
     def connection_failed(self, error: BaseException) -> None:
         """A bug, or input that hit one, ended one connection."""
-        _log.error("connection_failed", **where_raised(error))
+        log_event(LogEvent.CONNECTION_FAILED, **where_raised(error))
 
     def application_failed(self, error: BaseException) -> None:
         """The application raised; that request is over."""
-        _log.error("application_failed", **where_raised(error))
+        log_event(LogEvent.APPLICATION_FAILED, **where_raised(error))
 
     def accept_paused(self, reason: str) -> None:
         """No more connections for now: `file_descriptors` or `max_connections`.
@@ -35,4 +32,4 @@ class ServerLog:
         now = trio.current_time()
         if now >= self._next_pause_line:
             self._next_pause_line = now + _PAUSE_LINES_S
-            _log.warning("accept_paused", reason=reason)
+            log_event(LogEvent.ACCEPT_PAUSED, reason=reason)

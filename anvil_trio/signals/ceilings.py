@@ -36,6 +36,10 @@ class CeilingReader:
         self._tiers = [TierId(tier.id) for tier in config.tiers if tier.has_auto_ceiling]
         self._known: dict[TierId, int] = {}
 
+    def known(self, tier_id: TierId) -> int | None:
+        """The ceiling that a tier's engine has said; None while it has said none."""
+        return self._known.get(tier_id)
+
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Read until cancelled; an engine that hangs delays no other."""
         async with trio.open_nursery() as nursery:

@@ -7,8 +7,6 @@ from anvil_trio.actors.actor import Actor
 from anvil_trio.actors.caller import Caller
 from anvil_trio.actors.mailbox import Mailbox
 from anvil_trio.actors.messages import Inspect, OwnerGone, Refused
-from anvil_trio.actors.supervise import Actors
-from anvil_trio.config.model import Tier
 from anvil_trio.facts import Pressure, Readiness, TierSnapshot
 from anvil_trio.names import ClientId, MemberId, OwnerId, SessionId, TierId
 from anvil_trio.tiers.fenced import FencedTier
@@ -28,7 +26,7 @@ from anvil_trio.tiers.messages import (
 from anvil_trio.tiers.ranking import Strategy
 from anvil_trio.tiers.state import TierState
 
-__all__ = ["TierActor", "TierHandle", "open_tier"]
+__all__ = ["TierActor", "TierHandle"]
 
 
 class TierHandle:
@@ -100,9 +98,14 @@ class TierHandle:
         members: Mapping[MemberId, int | None],
         ceiling: int | None,
         strategy: Strategy | None = None,
+        readiness: Readiness | None = None,
     ) -> None:
-        """Change members, ceilings and, if one is named, the strategy; live leases stay."""
-        self._caller.tell(Reconfigure(MappingProxyType(dict(members)), ceiling, strategy))
+        """Change members, ceilings and, if one is named, the strategy; live leases stay.
+
+        What `readiness` says of the new members is heard in the same step.
+        """
+        kept = MappingProxyType(dict(members))
+        self._caller.tell(Reconfigure(kept, ceiling, strategy, readiness))
 
     def owner_gone(self, owner: OwnerId) -> None:
         """Give back all that another owner held; whoever still asks for it gets ActorStopped."""
@@ -127,11 +130,3 @@ class TierActor(Actor[TierMessage, TierReply]):
     def handle(self, owner: OwnerId) -> TierHandle:
         """A handle for an owner that has none yet."""
         return TierHandle(self.tier_id, self.caller(owner, Granted))
-
-
-def open_tier(actors: Actors, tier: Tier, owner: OwnerId) -> TierHandle:
-    """Start the tier's actor and give its owner's handle. It may be used at once."""
-    strategy = Strategy(tier.replica_strategy)
-    actor = TierActor(TierId(tier.id), tier.member_ceilings, tier.ceiling, strategy)
-    actors.start(actor)
-    return actor.handle(owner)

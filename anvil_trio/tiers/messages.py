@@ -70,12 +70,14 @@ class Reconfigure:
     """From now on these are the members and the ceilings; None means no ceiling.
 
     Cursor, intent and live leases stay and count, and so does the strategy where none is named.
-    A member that is left out takes no new lease and disappears with its last one.
+    A member that is left out takes no new lease and disappears with its last one. Whoever waits is
+    answered only by what `readiness`, if it is given, says of the new members.
     """
 
     members: Mapping[MemberId, int | None]
     ceiling: int | None
     strategy: Strategy | None = None
+    readiness: Readiness | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no tier may be, in the sender's hands and not in the actor's."""

@@ -132,12 +132,17 @@ class TierState:
                 self._members.set_signals(pressures)
             case SetQuiesced(is_quiesced, member_id):
                 self._set_quiesced(member_id, is_quiesced=is_quiesced)
-            case Reconfigure(members, ceiling, strategy):
-                self._ceiling = ceiling
-                self._members.reconfigure(members)
-                self._members.strategy = strategy or self._members.strategy
+            case Reconfigure():
+                self._reconfigure(message)
             case _:
                 self._bury(message.owner)
+
+    def _reconfigure(self, message: Reconfigure) -> None:
+        self._ceiling = message.ceiling
+        self._members.reconfigure(message.members)
+        self._members.strategy = message.strategy or self._members.strategy
+        if message.readiness is not None:
+            self._hear(message.readiness)
 
     def _hear(self, readiness: Readiness) -> None:
         if self._generation is None or readiness.generation >= self._generation:

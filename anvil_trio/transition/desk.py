@@ -4,7 +4,6 @@ Nothing here remembers anything. What gates a change is asked of the tier's acto
 is kept by the house's keeper, and saved before an actor hears of it.
 """
 
-import structlog
 import trio
 from pydantic import JsonValue
 
@@ -16,6 +15,7 @@ from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
 from anvil_trio.facts import TierPhase
 from anvil_trio.intent.intents import Intents
+from anvil_trio.log_events import LogEvent, log_event
 from anvil_trio.names import LEGACY_CLIENT, MemberId, TierId
 from anvil_trio.tiers.messages import Drained
 from anvil_trio.transition.order import (
@@ -27,7 +27,7 @@ from anvil_trio.transition.order import (
 )
 from anvil_trio.views.transition import judge_readmission, project_row, project_snapshot
 
-__all__ = ["Answer", "carry_out", "refused"]
+__all__ = ["Answer", "carry_out"]
 
 Answer = dict[str, JsonValue]
 
@@ -35,8 +35,6 @@ _SLACK_S = 1.0
 """How much longer than a probe may take its verdict is waited for."""
 
 _FAILED = problem(Code.TRANSITION_FAILED)
-
-_events = structlog.get_logger()
 
 
 async def carry_out(house: House, generation: Generation, order: Order) -> Answer | Problem:
@@ -57,12 +55,12 @@ async def carry_out(house: House, generation: Generation, order: Order) -> Answe
         return await desk.drain()
     got = await house.management.changes.enter(LEGACY_CLIENT)
     if isinstance(got, Refused):
-        return refused(got)
+        return _refused(got)
     with got:
         return await (desk.quiesce() if order.action is Action.QUIESCE else desk.readmit())
 
 
-def refused(why: Refused) -> Problem:
+def _refused(why: Refused) -> Problem:
     """What a place that was not given means for the operator."""
     is_busy = why.reason is RefusalReason.SERVER_BUSY
     return problem(Code.SERVER_BUSY) if is_busy else _FAILED
@@ -131,8 +129,11 @@ class _Desk:
 
     def _announce(self, *, is_quiesced: bool) -> None:
         self._house.bus.publish(IntentChanged(self._tier_id, self._member_id, is_quiesced))
-        _events.info(
-            "intent_changed", tier=self._tier_id, member=self._member_id, quiesced=is_quiesced
+        log_event(
+            LogEvent.INTENT_CHANGED,
+            tier=self._tier_id,
+            member=self._member_id,
+            quiesced=is_quiesced,
         )
 
     async def _snapshot(self) -> Answer:

@@ -40,6 +40,7 @@ def project_status(
             "enabled": sum(shown.state in _STANDING for _, shown in tiers),
         },
         "config_sha256": public_sha256(config),
+        "installed_config_sha256": config.sha256,
         "tiers": [_row(tier, shown) for tier, shown in tiers],
     }
 

@@ -11,6 +11,7 @@ from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
 from anvil_trio.web import edge, router, websocket
+from anvil_trio.web.activation import Activate, answer_activation, no_activation
 from anvil_trio.web.asgi_types import Headers, Receive, Scope, Send, headers_of, text_of
 from anvil_trio.web.auth import Authenticator, Principal
 from anvil_trio.web.chat import DIALECTS, answer_chat
@@ -37,6 +38,7 @@ class App:
     house: House
     current: CurrentGeneration
     authenticator: Authenticator
+    activate: Activate = no_activation
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Dispatch `http`, `websocket` and `lifespan`."""
@@ -57,7 +59,8 @@ class App:
         if permitted is not None:
             return await edge.send_empty(send, permitted)
         reply = edge.without_body(method, cors.wrapped(headers, send))
-        return await self._answer(generation, scope, receive, reply)
+        with generation.life.used():
+            return await self._answer(generation, scope, receive, reply)
 
     async def _answer(
         self, generation: Generation, scope: Scope, receive: Receive, send: Send
@@ -72,7 +75,10 @@ class App:
         who = self.authenticator.identify(headers)
         if isinstance(who, Problem):
             return await _send(send, path, headers, who)
-        if not self.authenticator.is_on and router.TRANSITION in {path, router.path_meant(path)}:
+        if not self.authenticator.is_on and not router.ADMIN_PATHS.isdisjoint({
+            path,
+            router.path_meant(path),
+        }):
             path, route = _NOWHERE, None  # without a token nobody is the operator
         if route is None:
             return await _no_route(send, text_of(scope, "method"), path, headers)
@@ -110,6 +116,11 @@ class App:
         counter = COUNTERS.get(route.name)
         if counter is not None:
             return await answer_count(generation, counter, scope, receive, send)
+        if route.name == "activation":
+            settings = generation.config.server
+            return await answer_activation(
+                self.house, settings, self.activate, scope, receive, send
+            )
         if route.pool is router.Pool.MANAGEMENT:
             return await answer_transition(self.house, generation, scope, receive, send)
         headers = headers_of(scope)

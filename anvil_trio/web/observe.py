@@ -33,9 +33,10 @@ class Question:
 View = Callable[[House, Generation, Question], Awaitable[dict[str, JsonValue] | Problem]]
 
 
-async def _snapshots(house: House) -> dict[TierId, TierSnapshot | None]:
+async def _snapshots(house: House, generation: Generation) -> dict[TierId, TierSnapshot | None]:
     """Each owner is asked once per payload (T005.1)."""
-    return {tier_id: await handle.inspect() for tier_id, handle in house.tiers.items()}
+    tier_ids = [TierId(tier.id) for tier in generation.config.tiers]
+    return {tier_id: await house.tiers[tier_id].inspect() for tier_id in tier_ids}
 
 
 async def _models(
@@ -70,7 +71,7 @@ async def _capacity(
     wanted = parse_capacity_query(question.query, generation.config)
     if isinstance(wanted, Problem):
         return wanted
-    snapshots = await _snapshots(house)
+    snapshots = await _snapshots(house, generation)
     return project_capacity(
         generation.config,
         generation.verdict_of,
@@ -88,7 +89,7 @@ async def _status(
         return refusal
     return project_status(
         generation.config,
-        await _snapshots(house),
+        await _snapshots(house, generation),
         package_version=__version__,
         started_unix=house.started_at,
         now_unix=house.wall_clock(),

@@ -8,6 +8,8 @@ from types import MappingProxyType
 from anvil_trio.web.auth import Scope
 
 __all__ = [
+    "ACTIVATION",
+    "ADMIN_PATHS",
     "MODEL_PATH",
     "ROUTES",
     "TRANSITION",
@@ -21,8 +23,10 @@ __all__ = [
     "path_meant",
 ]
 
+ACTIVATION = "/v1/admin/activate"
 TRANSITION = "/v1/admin/transition"
-"""The one path that is there only where there is an operator's token."""
+ADMIN_PATHS = frozenset({ACTIVATION, TRANSITION})
+"""The paths that are there only where there is an operator's token."""
 
 
 class Pool(StrEnum):
@@ -157,6 +161,15 @@ _TABLE = (
         "chat",
         Pool.MANAGEMENT,
         "Quiesce, drain or readmit a tier or one member.",
+    ),
+    Route(
+        "POST",
+        ACTIVATION,
+        "activation",
+        Scope.OPERATOR,
+        "chat",
+        Pool.MANAGEMENT,
+        "Put the router's own configuration file to work, if it has that digest.",
     ),
 )
 

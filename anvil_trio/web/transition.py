@@ -2,61 +2,32 @@
 
 from http import HTTPMethod
 
-import trio
-
-from anvil_trio.actors.messages import Refused
 from anvil_trio.config.model import ServerSettings
-from anvil_trio.dialects.openai_chat import CHAT
-from anvil_trio.errors import Problem
+from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
-from anvil_trio.names import LEGACY_CLIENT
-from anvil_trio.transition.desk import Answer, carry_out, refused
+from anvil_trio.transition.desk import Answer, carry_out
 from anvil_trio.transition.order import Order, invalid, parse_order, parse_status_query
-from anvil_trio.web.asgi_types import Receive, Scope, Send, declared_length, headers_of
-from anvil_trio.web.respond import AsgiCaller, send_json, send_problem, server_side
-from anvil_trio.web.watcher import run_watched
+from anvil_trio.web.asgi_types import Receive, Scope, Send, headers_of
+from anvil_trio.web.management import answer_order, read_order
+from anvil_trio.web.respond import AsgiCaller
 
 __all__ = ["answer_transition"]
 
-_MAX_BODY_BYTES = 16_384
 _NO_BODY = invalid("A GET takes no body.")
+_FAILED = problem(Code.TRANSITION_FAILED)
 
 
 async def answer_transition(
     house: House, generation: Generation, scope: Scope, receive: Receive, send: Send
 ) -> None:
-    """Carry out one order; a caller that leaves withdraws what is still waited for."""
-    server = server_side(scope)
-    caller = AsgiCaller(receive, send, server, declared_length(headers_of(scope)))
-    waiting = trio.CancelScope()
-    caller.watch_for_leaving(waiting.cancel)
+    """Carry out one transition, or show how things stand."""
 
-    async def work() -> None:
-        with waiting:
-            answer = await _answer(house, generation, scope, caller)
-        if waiting.cancelled_caught:
-            return  # nobody listens any more
-        if isinstance(answer, Problem):
-            await send_problem(send, answer, CHAT.render_problem(answer))
-        else:
-            await send_json(send, answer)
-
-    if server is None:
-        await run_watched(work, caller.wait_for_leaving, caller.has_left)
-    else:
-        await work()
-
-
-async def _answer(
-    house: House, generation: Generation, scope: Scope, caller: AsgiCaller
-) -> Answer | Problem:
-    got = await house.management.places.enter(LEGACY_CLIENT)
-    if isinstance(got, Refused):
-        return refused(got)
-    with got:
+    async def work(caller: AsgiCaller) -> Answer | Problem:
         order = await _order(scope, caller, generation.config.server)
         return order if isinstance(order, Problem) else await carry_out(house, generation, order)
+
+    await answer_order(house, scope, receive, send, work, otherwise=_FAILED)
 
 
 async def _order(scope: Scope, caller: AsgiCaller, settings: ServerSettings) -> Order | Problem:
@@ -64,11 +35,7 @@ async def _order(scope: Scope, caller: AsgiCaller, settings: ServerSettings) -> 
         query = scope.get("query_string", b"")
         assert isinstance(query, bytes)
         return _NO_BODY if _declares_a_body(scope) else parse_status_query(query)
-    body = await caller.read_body(
-        _MAX_BODY_BYTES,
-        stall_s=settings.client_stall_timeout_s,
-        total_s=settings.client_stall_timeout_s,
-    )
+    body = await read_order(caller, settings)
     return body if isinstance(body, Problem) else parse_order(body)
 
 

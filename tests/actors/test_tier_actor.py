@@ -9,9 +9,10 @@ from anvil_trio.actors.supervise import open_actors
 from anvil_trio.config.model import Tier
 from anvil_trio.facts import Readiness, TierPhase
 from anvil_trio.names import DIRECT_MEMBER, MemberId, OwnerId, TierId
-from anvil_trio.tiers.actor import TierHandle, open_tier
+from anvil_trio.tiers.actor import TierHandle
 from anvil_trio.tiers.lease import Lease
 from anvil_trio.tiers.messages import Drained, Granted, TierMessage, TierReply
+from anvil_trio.tiers.registry import Tiers
 from tests.actors.stage import (
     CLIENT,
     QUIESCED,
@@ -222,10 +223,10 @@ async def test_the_mailbox_is_bounded_by_the_live_requests():
 
 
 async def test_a_configured_tier_opens_with_its_members_and_ceilings():
-    """`open_tier` gives a tier of configuration an actor; a direct tier has one member."""
+    """A registry gives a tier of configuration an actor; a direct tier has one member."""
     tier = Tier(id="direct", auth_env="KEY", base_url="http://127.0.0.1:1", max_concurrency=2)
     async with open_actors(fail_on_crash) as actors:
-        handle = open_tier(actors, tier, OwnerId(1))
+        handle = Tiers(actors, OwnerId(1)).open(tier)
         assert handle.tier_id == "direct"
         handle.set_readiness(Readiness(1, frozenset({DIRECT_MEMBER})))
         with await lease(handle) as held:

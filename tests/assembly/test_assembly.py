@@ -8,12 +8,13 @@ from structlog.testing import capture_logs
 
 from anvil_trio.actors.messages import RefusalReason, Refused
 from anvil_trio.admission.permit import Permit
-from anvil_trio.assembly import open_app, open_generation, open_house
+from anvil_trio.assembly import open_generation, open_house
 from anvil_trio.config.model import ServerSettings
 from anvil_trio.config.policy import ClientCredential, ClientScope
 from anvil_trio.config.problems import ConfigError
 from anvil_trio.config.secrets import Secrets
 from anvil_trio.decisions.events import ReadinessChanged
+from anvil_trio.generations import open_app
 from anvil_trio.names import LEGACY_CLIENT, Alias, ClientId, MemberId
 from anvil_trio.tiers.lease import Lease
 from anvil_trio.tiers.state import TierState

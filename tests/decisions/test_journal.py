@@ -142,11 +142,11 @@ def test_a_stderr_that_fails_too_fails_no_request(path, monkeypatch):
     """The event line about a failing disk may fail as well; the append still returns."""
 
     class Deaf:
-        def warning(self, *_args, **_kwargs):
+        def log(self, *_args, **_kwargs):
             raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "write", FullDisk(room=0))
-    monkeypatch.setattr("anvil_trio.decisions.journal._events", Deaf())
+    monkeypatch.setattr("anvil_trio.log_events._log", Deaf())
     with Journal(str(path)) as journal:
         journal.append(record())
         assert journal.failures == 1

@@ -123,5 +123,6 @@ class World:
         assert not told or told[-1][1].generation < readiness.generation
         told.append((trio.current_time(), readiness))
 
-    def _notify(self, tier_id: TierId, member_id: MemberId, verdict: Verdict) -> None:
+    def _notify(self, member: Key, verdict: Verdict) -> None:
+        tier_id, member_id = member
         self.changes.append((tier_id, member_id, verdict))

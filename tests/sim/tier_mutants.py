@@ -286,8 +286,14 @@ RECONFIGURE = (
     Mutant(
         "tier ceiling never changes",
         STATE,
-        "                self._ceiling = ceiling\n                self",
-        "                self",
+        "        self._ceiling = message.ceiling\n",
+        "",
+    ),
+    Mutant(
+        "readiness of new members is not heard",
+        STATE,
+        "        if message.readiness is not None:\n            self._hear(message.readiness)\n",
+        "",
     ),
     Mutant(
         "reconfigured tier serves nobody",

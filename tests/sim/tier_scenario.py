@@ -242,8 +242,7 @@ class World:
         for _ in range(self.rng.randint(1, 4)):
             await self.pause()
             generation += self.rng.choice((1, 1, 1, -1))
-            eligible = frozenset(m for m in MEMBERS if self.rng.random() < 0.8)
-            self.ours.set_readiness(Readiness(generation, eligible))
+            self.ours.set_readiness(Readiness(generation, self.draw_eligible()))
 
     async def sampler(self) -> None:
         """Says what the members' engines say, of some of them, sometimes of strangers."""
@@ -277,7 +276,12 @@ class World:
         for _ in range(self.rng.randint(1, 2)):
             await self.pause()
             strategy = self.rng.choice((None, *Strategy))
-            self.ours.reconfigure(self.draw_members(), self.rng.choice(TIER_CEILINGS), strategy)
+            self.ours.reconfigure(
+                self.draw_members(),
+                self.rng.choice(TIER_CEILINGS),
+                strategy,
+                self.rng.choice((None, Readiness(self.rng.randint(0, 4), self.draw_eligible()))),
+            )
 
     async def reaper(self) -> None:
         """Finds that another owner has gone."""
@@ -301,6 +305,10 @@ class World:
         """Some members and their ceilings."""
         members = self.rng.sample(MEMBERS, self.rng.randint(1, 3))
         return {member: self.rng.choice(MEMBER_CEILINGS) for member in members}
+
+    def draw_eligible(self) -> frozenset[MemberId]:
+        """Most members, in most worlds."""
+        return frozenset(member for member in MEMBERS if self.rng.random() < 0.8)
 
     def draw_budgets(self) -> dict[ClientId, int]:
         """Budgets for some clients; in half of all worlds for none."""

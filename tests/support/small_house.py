@@ -10,7 +10,7 @@ import httpx
 import trio
 
 from anvil_trio.actors.bus import Bus
-from anvil_trio.actors.supervise import open_actors
+from anvil_trio.actors.supervise import Actors, open_actors
 from anvil_trio.admission.actor import open_admission
 from anvil_trio.config.model import (
     ReplicaIdentity,
@@ -45,7 +45,7 @@ from anvil_trio.names import (
     RequestId,
     TierId,
 )
-from anvil_trio.tiers.actor import open_tier
+from anvil_trio.tiers.registry import Tiers
 from anvil_trio.upstream.client import Upstream
 from anvil_trio.views.fingerprint import public_sha256
 from tests.support.fake_caller import FakeCaller
@@ -220,7 +220,7 @@ async def open_small_house(
                 changes=open_admission(actors, 1, owner),
                 intents=intents or IntentKeeper(Intents()),
             ),
-            tiers={TierId(tier.id): open_tier(actors, tier, owner) for tier in config.tiers},
+            tiers=_tiers(actors, config, owner),
             log=DecisionLog(ring, None, bus),
             bus=bus,
             wall_clock=trio.current_time,
@@ -231,6 +231,13 @@ async def open_small_house(
             for tier in config.tiers:
                 small.ready(*tier.member_ids, tier=tier.id)
         yield small
+
+
+def _tiers(actors: Actors, config: RouterConfig, owner: OwnerId) -> Tiers:
+    tiers = Tiers(actors, owner)
+    for tier in config.tiers:
+        tiers.open(tier)
+    return tiers
 
 
 async def _found_ready(_tier_id: TierId, _member_id: MemberId | None) -> None:

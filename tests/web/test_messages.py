@@ -94,6 +94,8 @@ async def test_an_engine_counts_exactly(small, autojump_clock):
         reply(b'{"input_tokens":3}', status=500),
         reply(b"{}"),
         reply(b'{"input_tokens":-1}'),
+        reply(b'{"input_tokens":9223372036854775808}'),
+        reply(b'{"input_tokens":3,"deep":' + b"[" * 2_000 + b"]" * 2_000 + b"}"),
         reply(b"oops"),
         reply(b'{"input_tokens":3}' + b" " * 70_000),
         Reply((Head(200), b"{", Fault.RESET)),

@@ -15,7 +15,7 @@ from anvil_trio.dialects.events import (
     UsageReported,
 )
 from anvil_trio.dialects.ir import FinishReason, Usage
-from anvil_trio.errors import Code, Overflow, UpstreamFailed
+from anvil_trio.errors import Code, Overflow, UpstreamFailed, problem
 from tests.unit.dialects.anthropic import (
     STREAMS,
     begun,
@@ -338,3 +338,35 @@ def test_a_last_event_without_its_blank_line_is_heard():
     events, decoder = decoded(data.removesuffix(b"\n"))
     assert [one.reason for one in of(Finished, events)] == [STOP]
     assert decoder.failure is None
+
+
+def test_content_after_the_end_says_nothing():
+    """The answer ended with its reason."""
+    events, decoder = decoded(stream(said("x"))[: -len(event("message_stop"))] + said("late", 1))
+    assert TextDelta("late") not in events
+    assert decoder.is_finished
+
+
+def test_arguments_after_the_end_of_their_call_are_a_fault():
+    """Whichever dialect the caller speaks, such a call could not be used; blanks are nothing."""
+    call = begun(0, "tool_use", id="a", name="f") + more(0, "input_json", "{}") + stopped(0)
+    assert decoded(stream(call + more(0, "input_json", "\n")))[1].failure is None
+    broken = decoded(stream(call + more(0, "input_json", "{}")))[1]
+    assert broken.failure == problem(Code.UPSTREAM_ERROR)
+
+
+def test_counts_beyond_all_reason_are_unknown():
+    """Their sum could not even be written."""
+    events, decoder = decoded(
+        started(input_tokens=9 * 10**4200, cache_read_input_tokens=2**63) + said("x") + ended()
+    )
+    assert decoder.usage == Usage()
+    assert not [one for one in events if isinstance(one, UsageReported)]
+
+
+def test_an_event_named_only_outside_gets_its_type():
+    """As it is handed on; what it says is the same."""
+    data = b'event: message_start\ndata: {"message":{"usage":{"input_tokens":3}}}\n\n'
+    [heard] = AnthropicEvents(65_536).hear(data)
+    assert json.loads(heard.data)["type"] == "message_start"
+    assert heard.says == [UsageReported(Usage(3))]

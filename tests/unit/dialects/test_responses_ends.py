@@ -64,6 +64,17 @@ def test_cut_arguments_are_never_called_done():
     assert kinds(out.events).count("function_call_arguments.done") == 1
 
 
+@pytest.mark.parametrize("reason", [FinishReason.STOP, FinishReason.TOOL_CALLS])
+def test_cut_arguments_never_end_well(reason: FinishReason):
+    """Where nothing cut the reply a call that is cut is the engine's fault, streamed or whole."""
+    stream = encoder()
+    stream.encode(CallBegan(0, "c0", "f"))
+    stream.encode(ArgumentsDelta(0, '{"a'))
+    stream.encode(TextDelta("more"))
+    with pytest.raises(UpstreamFailed):
+        stream.encode(Finished(reason))
+
+
 def test_a_text_before_a_cut_call_is_whole():
     """Only what was being said when the reply was cut is incomplete."""
     out = encoded(TextDelta("a"), CallBegan(0, "c", "f"), CUT)

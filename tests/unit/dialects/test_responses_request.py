@@ -65,7 +65,7 @@ def test_a_refused_field_is_named(name: str):
     assert name in what.message
 
 
-@pytest.mark.parametrize("name", FIELDS.keys() - {"model", "input"})
+@pytest.mark.parametrize("name", sorted(FIELDS.keys() - {"model", "input"}))
 def test_null_is_as_good_as_nothing(name: str):
     """For every field, of whatever fate."""
     assert sent(**{name: None}) == sent()

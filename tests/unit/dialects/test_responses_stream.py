@@ -233,10 +233,10 @@ def test_a_whole_call_ends_when_something_else_begins():
 
 
 def test_what_waits_is_sent_in_order_at_the_end():
-    """Calls and texts behind a call that never became whole keep their order."""
+    """Calls and texts behind a call that has no end to be seen keep their order."""
     out = encoded(
         CallBegan(0, "c0", "f"),
-        ArgumentsDelta(0, "{"),
+        ArgumentsDelta(0, "7"),
         TextDelta("a"),
         CallBegan(1, "c1", "g"),
         TextDelta("b"),
@@ -245,7 +245,7 @@ def test_what_waits_is_sent_in_order_at_the_end():
         Finished(FinishReason.TOOL_CALLS),
     )
     assert [item["type"] for item in out.output] == ["function_call", "message"] * 2
-    assert [item.get("arguments") or text_of(item) for item in out.output] == ["{", "a", "[]", "bc"]
+    assert [item.get("arguments") or text_of(item) for item in out.output] == ["7", "a", "[]", "bc"]
     assert out.response["status"] == "completed"
 
 

@@ -35,7 +35,18 @@ def test_counts_are_read_where_each_engine_puts_them():
     assert usage_of(top) == Usage(9, None, None, 1)
 
 
-@pytest.mark.parametrize("raw", [b"{}", b"7", b'{"prompt_tokens":-1}', b'{"prompt_tokens":"x"}'])
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"{}",
+        b"7",
+        b'{"prompt_tokens":-1}',
+        b'{"prompt_tokens":"x"}',
+        b'{"prompt_tokens":9223372036854775808}',
+        b'{"prompt_tokens":1' + b"0" * 4200 + b"}",
+        b'{"prompt_tokens":3,"deep":' + b"[" * 2000 + b"]" * 2000 + b"}",
+    ],
+)
 def test_counts_that_are_missing_or_odd_are_unknown(raw: bytes):
     """No count is ever made up, and none breaks a reply."""
     assert usage_of(raw) == Usage()

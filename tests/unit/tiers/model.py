@@ -22,6 +22,7 @@ from anvil_trio.facts import (
     MemberScore,
     MemberSnapshot,
     Pressure,
+    Readiness,
     Schedule,
     TierPhase,
     TierSnapshot,
@@ -175,9 +176,7 @@ class TierModel:
             self.line = [place for place in self.line if place[0] != message.ticket]
             self.drains = [drain for drain in self.drains if drain.ticket != message.ticket]
         elif isinstance(message, SetReadiness):
-            if message.readiness.generation >= self.generation:
-                self.generation = message.readiness.generation
-                self.ready = set(message.readiness.eligible)
+            self.hear(message.readiness)
         elif isinstance(message, SetSignals):
             known = {**self.ceilings, **self.retired}
             self.pressures = {m: p for m, p in message.pressures.items() if m in known}
@@ -209,6 +208,13 @@ class TierModel:
         self.pressures = {m: p for m, p in self.pressures.items() if m in self.ceilings}
         if self.ready is not None:
             self.ready = {member for member in self.ready if member in self.ceilings}
+        if message.readiness is not None:
+            self.hear(message.readiness)
+
+    def hear(self, readiness: Readiness) -> None:
+        if readiness.generation >= self.generation:
+            self.generation = readiness.generation
+            self.ready = set(readiness.eligible)
 
     def forget_retired(self) -> None:
         for member in [member for member in self.retired if not self.active(member)]:

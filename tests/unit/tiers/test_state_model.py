@@ -170,9 +170,16 @@ class TierMachine(RuleBasedStateMachine):
             self.drains.append(ticket)
         self.say(Drain(ticket, member))
 
-    @rule(members=CONFIGURATIONS, ceiling=CEILINGS, strategy=st.none() | STRATEGIES)
-    def reconfigure(self, members, ceiling, strategy):
-        self.say(Reconfigure(members, ceiling, strategy))
+    @rule(
+        members=CONFIGURATIONS,
+        ceiling=CEILINGS,
+        strategy=st.none() | STRATEGIES,
+        eligible=st.none() | st.frozensets(MEMBERS),
+    )
+    def reconfigure(self, members, ceiling, strategy, eligible):
+        """Now and then with what is ready of the new members."""
+        readiness = None if eligible is None else Readiness(self.generation, eligible)
+        self.say(Reconfigure(members, ceiling, strategy, readiness))
 
     @precondition(lambda self: len(self.gone) < 2)
     @rule(owner=OWNERS)

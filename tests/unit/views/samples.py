@@ -111,7 +111,7 @@ def config() -> RouterConfig:
         tiers=(replica_tier(), direct_tier()),
         routes={"llm.primary": REPLICA, "chat": DIRECT, "llm.again": REPLICA},
         source=canary("source").encode(),
-        sha256=canary("digest"),
+        sha256="d" * 64,
     )
 
 

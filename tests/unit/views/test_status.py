@@ -30,6 +30,7 @@ def test_the_page_has_exactly_its_documented_keys():
         "model_aliases": ["chat", "llm.again", "llm.primary"],
         "tier_counts": {"configured": 2, "enabled": 2},
         "config_sha256": public_sha256(config()),
+        "installed_config_sha256": "d" * 64,
         "tiers": [
             {"id": "replicas", "state": "admitting", "active_requests": 3, "waiting_requests": 4},
             {"id": "direct", "state": "admitting", "active_requests": 0, "waiting_requests": 0},

@@ -27,6 +27,7 @@ def test_each_route_says_who_may_use_it():
         ("GET", "/v1/router/status"): Scope.OPERATOR,
         ("GET", "/v1/admin/transition"): Scope.OPERATOR,
         ("POST", "/v1/admin/transition"): Scope.OPERATOR,
+        ("POST", "/v1/admin/activate"): Scope.OPERATOR,
     }
 
 

@@ -1,0 +1,1 @@
+"""Another configuration for a running router: what may be asked, and what may change."""

@@ -1,0 +1,70 @@
+"""`POST /v1/admin/activate`: the router's own file, if it has that digest, takes over."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pydantic import JsonValue
+
+from anvil_trio.activation.order import ActivationOrder, parse_activation
+from anvil_trio.config.model import RouterConfig, ServerSettings
+from anvil_trio.errors import Code, Problem, problem
+from anvil_trio.exchange.house import House
+from anvil_trio.web.asgi_types import Receive, Scope, Send
+from anvil_trio.web.management import answer_order, read_order
+from anvil_trio.web.respond import AsgiCaller
+
+__all__ = ["Activate", "Activated", "answer_activation", "no_activation"]
+
+
+@dataclass(frozen=True, slots=True)
+class Activated:
+    """One configuration took over from another, or, on a dry run, could."""
+
+    old: RouterConfig
+    new: RouterConfig
+    is_applied: bool
+
+
+Activate: TypeAlias = Callable[[ActivationOrder], Awaitable[Activated | Problem]]
+
+_FAILED = problem(Code.ACTIVATION_FAILED)
+
+
+async def no_activation(_order: ActivationOrder) -> Problem:
+    """What a router says whose configuration came from no file."""
+    return problem(Code.ACTIVATION_REQUIRES_RESTART)
+
+
+async def answer_activation(
+    house: House,
+    settings: ServerSettings,
+    activate: Activate,
+    scope: Scope,
+    receive: Receive,
+    send: Send,
+) -> None:
+    """Carry out one activation; a caller that leaves before it took over has changed nothing."""
+
+    async def work(caller: AsgiCaller) -> dict[str, JsonValue] | Problem:
+        body = await read_order(caller, settings)
+        order = body if isinstance(body, Problem) else parse_activation(body)
+        found = order if isinstance(order, Problem) else await activate(order)
+        return found if isinstance(found, Problem) else _show(found)
+
+    await answer_order(house, scope, receive, send, work, otherwise=_FAILED)
+
+
+def _show(found: Activated) -> dict[str, JsonValue]:
+    return {
+        "applied": found.is_applied,
+        "dry_run": not found.is_applied,
+        "installed_config_sha256": (found.new if found.is_applied else found.old).sha256,
+        "config_sha256": found.new.sha256,
+        "current_tiers": _tiers(found.old),
+        "desired_tiers": _tiers(found.new),
+    }
+
+
+def _tiers(config: RouterConfig) -> list[JsonValue]:
+    return [tier.id for tier in config.tiers]

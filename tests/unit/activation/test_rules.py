@@ -1,0 +1,56 @@
+"""What a running router can take over."""
+
+import pytest
+
+from anvil_trio.activation.rules import find_restart_need
+from anvil_trio.config.model import ServerSettings
+from anvil_trio.config.policy import ClientCredential, ClientScope
+from anvil_trio.config.secrets import Secrets
+from anvil_trio.errors import Code
+from anvil_trio.names import ClientId
+from tests.support.small_house import config_of, direct_tier, replica_tier
+
+SERVER = ServerSettings(auth_env="TOKEN")
+OLD = config_of(replica_tier(), server=SERVER)
+KEYS = {"TOKEN": "t", "UPSTREAM_KEY": "k"}
+CLIENT = ClientCredential(ClientId("desk"), frozenset({ClientScope.INFERENCE_USE}), "credential")
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        OLD,
+        config_of(replica_tier(members=("a", "b", "c")), server=SERVER),
+        config_of(direct_tier(), server=SERVER),
+        config_of(replica_tier(), server=SERVER, exhaustion_status=529),
+    ],
+)
+def test_tiers_routes_and_router_settings_may_change(new):
+    """Everything but `[server]` and the credentials that are in use can be taken over."""
+    assert find_restart_need(OLD, new, Secrets(KEYS), Secrets(KEYS)) is None
+
+
+def test_a_credential_that_is_new_may_come():
+    """A tier with a key of its own that no tier had before needs no restart."""
+    tier = direct_tier("more").model_copy(update={"auth_env": "OTHER_KEY"})
+    new = config_of(replica_tier(), tier, server=SERVER)
+    assert find_restart_need(OLD, new, Secrets(KEYS), Secrets({**KEYS, "OTHER_KEY": "o"})) is None
+
+
+@pytest.mark.parametrize(
+    ("server", "keys", "clients"),
+    [
+        (ServerSettings(auth_env="TOKEN", idle_timeout_s=7), KEYS, ()),
+        (ServerSettings(), KEYS, ()),
+        (SERVER, {**KEYS, "TOKEN": "another"}, ()),
+        (SERVER, {**KEYS, "UPSTREAM_KEY": "another"}, ()),
+        (SERVER, {"TOKEN": "t"}, ()),
+        (SERVER, KEYS, (CLIENT,)),
+    ],
+)
+def test_the_server_and_its_credentials_need_a_restart(server, keys, clients):
+    """A setting of `[server]`, a key that is in use or a client that changed is refused."""
+    new = config_of(replica_tier(), server=server)
+    found = find_restart_need(OLD, new, Secrets(KEYS), Secrets(keys, clients))
+    assert found is not None
+    assert found.code is Code.ACTIVATION_REQUIRES_RESTART
