@@ -24,12 +24,14 @@ __all__ = [
     "read_config",
     "resolve_secret",
     "resolve_secrets",
+    "topology_path",
     "with_policy",
 ]
 
 _HOME = "ANVIL_SERVING_HOME"
 _NO_HOME_ENV = "ANVIL_SERVING_NO_HOME_ENV"
 _CONFIG_NAME = "router.toml"
+_TOPOLOGY_NAME = "operator-topology.toml"
 _ENV_NAME = ".env"
 
 
@@ -43,6 +45,13 @@ def config_path(cli_path: str | None, environ: Mapping[str, str], cwd: Path) -> 
         return cwd / expand_path(cli_path, environ)
     at_home = cwd / _operator_home(environ) / _CONFIG_NAME
     return at_home if at_home.is_file() else cwd / _CONFIG_NAME
+
+
+def topology_path(cli_path: str | None, environ: Mapping[str, str], cwd: Path) -> Path:
+    """Where the declared topology is: as told, else in the operator's home."""
+    if cli_path is not None:
+        return cwd / expand_path(cli_path, environ)
+    return cwd / _operator_home(environ) / _TOPOLOGY_NAME
 
 
 def read_config(path: Path) -> bytes:
