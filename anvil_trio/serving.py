@@ -12,6 +12,7 @@ from anvil_trio.generations import open_app
 from anvil_trio.log_events import LogEvent, log_event
 from anvil_trio.net.tls import server_context
 from anvil_trio.server.accept import Server
+from anvil_trio.server.collector import steady_collector
 from anvil_trio.server.listen import listen, raise_fd_limit
 from anvil_trio.server.options import ServerOptions
 from anvil_trio.server.signals import run_until_signalled
@@ -48,7 +49,8 @@ async def run_router(
                 on_deadline=app.house.exchanges.shut_down,
             )
             address = listener.getsockname()
-            await run_until_signalled(server, lambda: on_ready(address[0], address[1]))
+            with steady_collector():
+                await run_until_signalled(server, lambda: on_ready(address[0], address[1]))
     log_event(LogEvent.STOPPED)
 
 

@@ -16,7 +16,6 @@ from h2.exceptions import ProtocolError
 from priority.priority import MissingStreamError
 
 from anvil_trio.server.frames import FrameGuard, Verdict
-from anvil_trio.server.http1 import ProtocolArgs
 from anvil_trio.server.hypercorn_names import (
     Body,
     Closed,
@@ -31,6 +30,7 @@ from anvil_trio.server.hypercorn_names import (
     Updated,
 )
 from anvil_trio.server.outbox import Outbox
+from anvil_trio.server.protocol_args import ProtocolArgs
 from anvil_trio.server.tasks import inbox_of
 from anvil_trio.server.websockets import bound_messages
 

@@ -29,6 +29,10 @@ class ServerSide(Protocol):
     gone: bool
     on_gone: Callable[[], None] | None
 
+    def take_body(self) -> bytes | None:
+        """The body, if nothing of it was read and it has come in one piece."""
+        ...
+
     async def drained(self) -> None:
         """Wait until what was sent has been written, or nearly."""
         ...
@@ -107,6 +111,9 @@ class AsgiCaller:
         """
         if self._declared_bytes > max_bytes:
             return problem(Code.PAYLOAD_TOO_LARGE)
+        whole = None if self._server is None else self._server.take_body()
+        if whole is not None:
+            return whole if len(whole) <= max_bytes else problem(Code.PAYLOAD_TOO_LARGE)
         parts: list[bytes] = []
         size = 0
         last_moment = trio.current_time() + total_s

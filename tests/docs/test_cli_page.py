@@ -1,4 +1,4 @@
-"""docs/cli/control-plane.md: the settings, codes and words of the reading commands are those of the code."""
+"""docs/cli/control-plane.md: settings, codes and words of the reading commands are the code's."""
 
 import re
 

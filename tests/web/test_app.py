@@ -171,6 +171,18 @@ async def test_a_body_past_the_cap_is_a_413(autojump_clock):
         await small.assert_at_rest()
 
 
+@pytest.mark.parametrize(("padding", "status"), [(0, 200), (1024, 413)])
+async def test_a_body_that_has_come_already_is_not_waited_for(padding, status, autojump_clock):
+    """`AsgiCaller.read_body`: what our server holds whole is taken as it is, the cap included."""
+    config = config_of(server=ServerSettings(max_body_bytes=1024))
+    async with open_small_house(config) as small:
+        small.engine("a").chat = [good_reply()]
+        side = Side(body=chat_body() + b" " * padding)
+        answer = await request(app_of(small), "POST", CHAT, parts=[], side=side)
+        assert answer.status == status
+        await small.assert_at_rest()
+
+
 async def test_a_body_that_is_said_to_be_past_the_cap_is_a_413_at_once(autojump_clock):
     """A client that announces too much is not asked for any of it (`100 Continue` least of all)."""
     config = config_of(server=ServerSettings(max_body_bytes=1024))
