@@ -225,7 +225,7 @@ async def open_small_house(
             admission=open_admission(
                 actors, config.server.max_concurrency, owner, config.server.budgets
             ),
-            counts=open_admission(actors, 8, owner),
+            counts=open_admission(actors, 8, owner, name="counts"),
             management=Management(
                 places=open_admission(actors, 4, owner, name="management"),
                 drains=open_admission(actors, 2, owner, name="drains"),
