@@ -27,6 +27,7 @@ class CommandSpec:
     words: tuple[str, ...]
     help: str
     options: tuple[OptionSpec, ...]
+    arguments: tuple[str, ...] = ()
 
 
 def manifest(command: click.Command, name: str) -> tuple[CommandSpec, ...]:
@@ -43,9 +44,14 @@ def _leaves(info: dict[str, object], words: tuple[str, ...]) -> Iterator[Command
         yield from _leaves(inner, (*words, name))
     if not commands:
         params = cast("list[dict[str, object]]", info["params"])
-        options = tuple(_option(each) for each in params)
+        options = tuple(_option(each) for each in params if _is_option(each))
+        arguments = tuple(str(each["metavar"]) for each in params if not _is_option(each))
         shown = tuple(option for option in options if option.name != "--help")
-        yield CommandSpec(words, str(info["help"]), shown)
+        yield CommandSpec(words, str(info["help"]), shown, arguments)
+
+
+def _is_option(info: dict[str, object]) -> bool:
+    return info["param_type_name"] == "option"
 
 
 def _option(info: dict[str, object]) -> OptionSpec:

@@ -20,6 +20,7 @@ __all__ = [
     "check_tls_files",
     "config_path",
     "expand_path",
+    "home_path",
     "load_config",
     "read_config",
     "resolve_secret",
@@ -43,6 +44,11 @@ def config_path(cli_path: str | None, environ: Mapping[str, str], cwd: Path) -> 
         return cwd / expand_path(cli_path, environ)
     at_home = cwd / _operator_home(environ) / _CONFIG_NAME
     return at_home if at_home.is_file() else cwd / _CONFIG_NAME
+
+
+def home_path(environ: Mapping[str, str], cwd: Path) -> Path:
+    """The operator's home: `$ANVIL_SERVING_HOME`, else `~/.anvil-serving`; it need not exist."""
+    return cwd / _operator_home(environ)
 
 
 def read_config(path: Path) -> bytes:

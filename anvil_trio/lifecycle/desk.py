@@ -1,7 +1,7 @@
 """Where every operation on serves begins: guarded first, then locked, then carried out (T012).
 
-The guard is asked before anything is looked at that could answer or be changed: no lock, no journal,
-no event, no process, no container and no router is touched for what it refuses.
+The guard is asked before anything is looked at that could answer or be changed: no lock, no
+journal, no event, no process, no container and no router is touched for what it refuses.
 """
 
 from collections.abc import Callable, Collection

@@ -1,7 +1,7 @@
 """Becomes a serve once its starter has written down who it is. Run as a script, by its path.
 
-Whoever is told `1` on the descriptor becomes the command; a starter that was killed before closes it,
-and then nothing was started. So there is no serve whose process id nobody knows.
+Whoever is told `1` on the descriptor becomes the command; a starter that was killed before closes
+it, and then nothing was started. So there is no serve whose process id nobody knows.
 """
 
 import os

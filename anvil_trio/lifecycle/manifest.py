@@ -39,7 +39,7 @@ _EXCLUSIVE_PARALLEL = 2
 
 
 def parse_manifest(files: Sequence[bytes]) -> Manifest:
-    """What the files of one set say together. Raises ConfigError with every problem of every file."""
+    """What the files of one set say together. Raises ConfigError with all that is wrong with it."""
     problems: list[ConfigProblem] = []
     found: dict[str, list[Table]] = {key: [] for key in _ROWS}
     for number, data in enumerate(files, 1):

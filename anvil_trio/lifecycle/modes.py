@@ -75,6 +75,8 @@ async def change_mode(desk: Desk, order: ModeOrder) -> Outcome | None:
         taken_up = await _finish(desk, order)
         if taken_up is not None and not taken_up.is_success:
             return taken_up
+        if affected_by_mode(desk.manifest, order.target, order.group):
+            await desk.router.installed()  # it can be asked, or it does not run
         running = await desk.engines.running()
         if _is_so(desk, order, running):
             return taken_up

@@ -190,8 +190,8 @@ def _send(group: int, number: signal.Signals) -> None:
 async def _is_gone(group: int, within_s: float) -> bool:
     """Whether nothing of a process group is left before the time is over."""
     with trio.move_on_after(within_s):
-        while _has_members(group):
-            await trio.sleep(_POLL_S)  # noqa: ASYNC110 - the kernel tells nobody
+        while _has_members(group):  # noqa: ASYNC110 - the kernel tells nobody
+            await trio.sleep(_POLL_S)
         return True
     return False
 
