@@ -123,7 +123,8 @@ class Switch:
             raise LifecycleFailed(Fault.UNREADABLE)
         _replace(self.live_config, data)
         try:
-            if router := await self._listening(journal):
+            router = await self._listening(journal)
+            if router is not None and await router.installed() != digest:
                 await router.activate(digest)
         except LifecycleFailed:
             if before is not None:
