@@ -29,12 +29,6 @@ FAULTS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def quick_disk(monkeypatch):
-    """Thousands of files are written here, and no power fails."""
-    monkeypatch.setattr("os.fsync", lambda _: None)
-
-
 def effects(world: World) -> list[str]:
     """What changed something, in its order."""
     looks = {"lock", "save", "saved", "create", "installed", "event"}
