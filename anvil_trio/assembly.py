@@ -53,6 +53,8 @@ class MakeTransport(Protocol):
 
 _THIS_PROCESS = OwnerId(1)
 _ORDERS_AT_ONCE = 4
+_DRAINS_AT_ONCE = 2
+_COUNTS_AT_ONCE = 8
 
 
 Transports = Mapping[tuple[TierId, MemberId], UpstreamTransport]
@@ -84,6 +86,7 @@ async def open_house(
                     _THIS_PROCESS,
                     config.server.budgets,
                 ),
+                counts=open_admission(actors, _COUNTS_AT_ONCE, _THIS_PROCESS, name="counts"),
                 management=_management(actors, intents),
                 tiers=tiers,
                 log=DecisionLog(Ring(), journal, bus),
@@ -116,6 +119,7 @@ def _restore(intents: Intents, tiers: Tiers, tier_id: TierId) -> None:
 def _management(actors: Actors, intents: IntentKeeper) -> Management:
     return Management(
         places=open_admission(actors, _ORDERS_AT_ONCE, _THIS_PROCESS, name="management"),
+        drains=open_admission(actors, _DRAINS_AT_ONCE, _THIS_PROCESS, name="drains"),
         changes=open_admission(actors, 1, _THIS_PROCESS, name="changes"),
         intents=intents,
     )

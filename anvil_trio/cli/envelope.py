@@ -28,21 +28,24 @@ class CommandFailed(Exception):  # noqa: N818 - named by what happened, as trio 
 
 
 def render_envelope(command: str, data: JsonValue, failure: Failure | None = None) -> str:
-    """One line of JSON about a command that has ended; `data` is what was found out, or null."""
+    """One line of JSON about a command that has ended, its keys sorted.
+
+    `data` is what was found out, or null.
+    """
     error: JsonValue = None
     if failure is not None:
         error = {
             "class": failure.status.name.lower(),
             "code": failure.code,
             "message": failure.message,
-            "details": None,
+            "details": {},
         }
     envelope: dict[str, JsonValue] = {
         "ok": failure is None,
         "command": command,
-        "context": {},
+        "context": None,
         "data": data,
         "warnings": [],
         "error": error,
     }
-    return msgspec.json.encode(envelope).decode()
+    return msgspec.json.encode(envelope, order="sorted").decode()

@@ -10,6 +10,7 @@ import click
 
 from anvil_trio.cli.events import set_up_events
 from anvil_trio.cli.exits import Exit
+from anvil_trio.cli.install import INSTALL_CONFIG
 from anvil_trio.cli.running import run, tell_problems
 from anvil_trio.cli.transition import TRANSITIONS
 from anvil_trio.config.load import config_path
@@ -26,7 +27,7 @@ def router() -> None:
     """The router: one endpoint in front of your model servers."""
 
 
-for _command in TRANSITIONS:
+for _command in (*TRANSITIONS, INSTALL_CONFIG):
     router.add_command(_command)
 
 

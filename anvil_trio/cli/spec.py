@@ -1,12 +1,60 @@
-"""The manifest of commands: what documents and tests are compared with."""
+"""The manifest of commands: what documents, tests and other programs are compared with.
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+`python -m anvil_trio.cli.spec` writes docs/CLI-COMMAND-MANIFEST.json below the current directory.
+"""
+
+import inspect
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
 from typing import cast
 
 import click
+import msgspec
 
-__all__ = ["CommandSpec", "OptionSpec", "manifest"]
+from anvil_trio.cli.exits import Exit
+from anvil_trio.cli.main import PROGRAM, anvil_serving
+
+__all__ = [
+    "MANIFEST_PATH",
+    "Authority",
+    "CommandSpec",
+    "OptionSpec",
+    "authority_of",
+    "manifest",
+    "render_manifest",
+]
+
+MANIFEST_PATH = Path("docs/CLI-COMMAND-MANIFEST.json")
+_SCHEMA = "anvil-serving-commands/v1"
+
+
+class Authority(StrEnum):
+    """What a command may do, at most."""
+
+    READS = "reads"
+    """It looks and tells; whoever may see may call it."""
+    CHANGES = "changes"
+    """It changes what a router or this machine does, and only with --confirm."""
+    SERVES = "serves"
+    """It runs a server until it is stopped."""
+
+
+_AUTHORITIES = {
+    "demo": Authority.SERVES,
+    "demo-engine": Authority.SERVES,
+    "router quiesce": Authority.CHANGES,
+    "router readmit": Authority.CHANGES,
+    "router run": Authority.SERVES,
+    "serves down": Authority.CHANGES,
+    "serves mode enter": Authority.CHANGES,
+    "serves mode leave": Authority.CHANGES,
+    "serves profile apply": Authority.CHANGES,
+    "serves promote": Authority.CHANGES,
+    "serves up": Authority.CHANGES,
+    "serves up-for": Authority.CHANGES,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +65,7 @@ class OptionSpec:
     default: object
     is_flag: bool
     is_repeated: bool
+    is_required: bool
     help: str
 
 
@@ -36,6 +85,32 @@ def manifest(command: click.Command, name: str) -> tuple[CommandSpec, ...]:
     return tuple(sorted(_leaves(info["command"], (name,)), key=lambda spec: spec.words))
 
 
+def authority_of(spec: CommandSpec) -> Authority:
+    """What the command may do; to look is all that one may which is not named here."""
+    return _AUTHORITIES.get(" ".join(spec.words[1:]), Authority.READS)
+
+
+def render_manifest(specs: Iterable[CommandSpec]) -> str:
+    """The manifest as JSON, byte for byte the same for the same commands."""
+    commands = [
+        {
+            "command": " ".join(spec.words),
+            "authority": authority_of(spec).value,
+            "help": spec.help,
+            "arguments": [*spec.arguments],
+            "options": [asdict(option) for option in spec.options],
+        }
+        for spec in specs
+    ]
+    document = {
+        "schema": _SCHEMA,
+        "exits": {status.name.lower(): status.value for status in Exit},
+        "commands": commands,
+    }
+    encoded = msgspec.json.encode(document, order="sorted")
+    return msgspec.json.format(encoded, indent=2).decode() + "\n"
+
+
 def _leaves(info: dict[str, object], words: tuple[str, ...]) -> Iterator[CommandSpec]:
     if info["hidden"]:
         return
@@ -47,7 +122,8 @@ def _leaves(info: dict[str, object], words: tuple[str, ...]) -> Iterator[Command
         options = tuple(_option(each) for each in params if _is_option(each))
         arguments = tuple(str(each["metavar"]) for each in params if not _is_option(each))
         shown = tuple(option for option in options if option.name != "--help")
-        yield CommandSpec(words, str(info["help"]), shown, arguments)
+        # How docstrings are indented depends on the version of Python.
+        yield CommandSpec(words, inspect.cleandoc(str(info["help"])), shown, arguments)
 
 
 def _is_option(info: dict[str, object]) -> bool:
@@ -60,5 +136,10 @@ def _option(info: dict[str, object]) -> OptionSpec:
         default=info["default"],
         is_flag=bool(info["is_flag"]),
         is_repeated=bool(info["multiple"]),
+        is_required=bool(info["required"]),
         help=str(info["help"]),
     )
+
+
+if __name__ == "__main__":
+    MANIFEST_PATH.write_text(render_manifest(manifest(anvil_serving, PROGRAM)), encoding="utf-8")

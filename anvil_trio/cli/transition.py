@@ -16,7 +16,7 @@ from anvil_trio.cli.transition_reply import Row, judge, read_rows, render_row
 from anvil_trio.config.load import resolve_secret
 from anvil_trio.config.urls import router_fault
 
-__all__ = ["TRANSITIONS", "Order"]
+__all__ = ["ROUTER_URL_OPTION", "TRANSITIONS", "Order"]
 
 _PATH = "/v1/admin/transition"
 _TOKEN = "ANVIL_ROUTER_TOKEN"  # noqa: S105 - the name of a variable
@@ -91,16 +91,19 @@ def _command(name: str, action: str, words: str) -> click.Command:
     return click.Command(name, callback=run, params=list(_options(action)), help=words)
 
 
+ROUTER_URL_OPTION = click.Option(
+    ["--router-url"],
+    metavar="URL",
+    help=f"The router; its host is a literal private address. Without it: ${_URL}, else "
+    f"{_DEFAULT_URL}.",
+)
+
+
 def _options(action: str) -> Sequence[click.Parameter]:
     return (
         click.Option(["--tier"], metavar="ID", required=action != "status", help="The tier."),
         click.Option(["--member"], metavar="ID", help="One member of the tier; else the tier."),
-        click.Option(
-            ["--router-url"],
-            metavar="URL",
-            help=f"The router; its host is a literal private address. Without it: ${_URL}, else "
-            f"{_DEFAULT_URL}.",
-        ),
+        ROUTER_URL_OPTION,
         click.Option(
             ["--timeout"],
             type=click.FloatRange(0, _MAX_TIMEOUT_S, min_open=True),

@@ -25,12 +25,14 @@ __all__ = [
     "read_config",
     "resolve_secret",
     "resolve_secrets",
+    "topology_path",
     "with_policy",
 ]
 
 _HOME = "ANVIL_SERVING_HOME"
 _NO_HOME_ENV = "ANVIL_SERVING_NO_HOME_ENV"
 _CONFIG_NAME = "router.toml"
+_TOPOLOGY_NAME = "operator-topology.toml"
 _ENV_NAME = ".env"
 
 
@@ -49,6 +51,13 @@ def config_path(cli_path: str | None, environ: Mapping[str, str], cwd: Path) -> 
 def home_path(environ: Mapping[str, str], cwd: Path) -> Path:
     """The operator's home: `$ANVIL_SERVING_HOME`, else `~/.anvil-serving`; it need not exist."""
     return cwd / _operator_home(environ)
+
+
+def topology_path(cli_path: str | None, environ: Mapping[str, str], cwd: Path) -> Path:
+    """Where the declared topology is: as told, else in the operator's home."""
+    if cli_path is not None:
+        return cwd / expand_path(cli_path, environ)
+    return cwd / _operator_home(environ) / _TOPOLOGY_NAME
 
 
 def read_config(path: Path) -> bytes:

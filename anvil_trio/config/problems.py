@@ -9,7 +9,14 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["ConfigError", "ConfigProblem", "ProblemCode", "find_duplicates", "key_path"]
+__all__ = [
+    "ConfigError",
+    "ConfigProblem",
+    "ProblemCode",
+    "find_duplicates",
+    "key_path",
+    "path_order",
+]
 
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _DIGITS = re.compile(r"([0-9]+)")
@@ -74,7 +81,11 @@ def find_duplicates(
         seen.add(value)
 
 
+def path_order(path: str) -> list[str | int]:
+    """What key paths are sorted by: numbers compare as numbers, so that row 10 follows row 9."""
+    parts = _DIGITS.split(path)
+    return [int(part) if at % 2 else part for at, part in enumerate(parts)]
+
+
 def _place(problem: ConfigProblem) -> tuple[list[str | int], str]:
-    # Numbers compare as numbers, so that row 10 follows row 9.
-    parts = _DIGITS.split(problem.path)
-    return [int(part) if at % 2 else part for at, part in enumerate(parts)], problem.line
+    return path_order(problem.path), problem.line

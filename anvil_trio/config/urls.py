@@ -5,6 +5,8 @@ import ipaddress
 from anvil_trio.config.endpoints import Endpoint, EndpointFault, parse_endpoint
 
 __all__ = [
+    "LOCALHOST",
+    "NO_LOCALHOST",
     "audio_fault",
     "direct_fault",
     "member_fault",
@@ -14,8 +16,8 @@ __all__ = [
     "trace_fault",
 ]
 
-_LOCALHOST = "localhost"
-_NO_LOCALHOST = "must name an address instead of localhost, which may stand for two"
+LOCALHOST = "localhost"
+NO_LOCALHOST = "must name an address instead of localhost, which may stand for two"
 _AUDIO_HOST = (
     "must be a URL whose host is 127.0.0.1, host.docker.internal or a private IPv4 address"
 )
@@ -56,7 +58,7 @@ def member_fault(text: str) -> str | None:
     found = parse_endpoint(text)
     if isinstance(found, EndpointFault):
         return found.value
-    return _NO_LOCALHOST if found.host == _LOCALHOST else None
+    return NO_LOCALHOST if found.host == LOCALHOST else None
 
 
 def audio_fault(text: str) -> str | None:

@@ -42,8 +42,8 @@ _ENGINES = """
     xtc_probability xtc_threshold
 """
 _PARTS = """
-    citations encrypted_content redacted_thinking system.billing_header thinking_history
-    tools.hosted
+    citations encrypted_content image_url.detail messages.name redacted_thinking
+    system.billing_header thinking_history tools.hosted
 """
 _HOSTED_TOOLS = """
     apply_patch code_interpreter computer computer_use_preview custom file_search image_generation

@@ -10,11 +10,12 @@ from anvil_trio.demo.chat import (
     ChatOrder,
     Refusal,
     parse_chat,
-    render_chunk,
     render_end,
     render_models,
+    render_piece,
     render_refusal,
     render_reply,
+    render_start,
 )
 from anvil_trio.demo.slots import Pace, SlotPool
 from anvil_trio.web.asgi_types import Receive, Scope, Send
@@ -95,10 +96,10 @@ class Engine:
         """The head goes out at once, each token when it is due; the slot is left before the end."""
         await _start(send, 200, b"text/event-stream")
         async with self.slots.slot(order.prompt_tokens) as slot:
-            await _part(send, render_chunk(order, {"role": "assistant", "content": ""}))
-            for written, token in enumerate(order.reply, start=1):
+            await _part(send, render_start(order))
+            for written, piece in enumerate(order.reply, start=1):
                 await slot.written(written)
-                await _part(send, render_chunk(order, {"content": token}))
+                await _part(send, render_piece(order, piece))
         await _part(send, render_end(order), is_last=True)
 
 

@@ -31,6 +31,7 @@ class Unsaid(Exception):  # noqa: N818 - named by what happened
 
 class _Url(msgspec.Struct, gc=False):
     url: str
+    detail: str | None = None
 
 
 class _File(msgspec.Struct, gc=False):
@@ -62,6 +63,8 @@ class ChatTurn(msgspec.Struct, gc=False):
     content: str | list[_Part | str] | None = None
     tool_calls: list[_Call] | None = None
     tool_call_id: str | None = None
+    name: msgspec.Raw = ABSENT
+    audio: msgspec.Raw = ABSENT
     function_call: msgspec.Raw = ABSENT
     refusal: str | None = None
     reasoning_content: str | None = None
@@ -72,10 +75,11 @@ class ChatTurn(msgspec.Struct, gc=False):
 class Turns:
     """Messages turns made of Chat messages, and the system prompt before them.
 
-    `add` raises Unsaid.
+    `add_all` raises Unsaid. `dropped` names what was left out and changes nothing.
     """
 
     def __init__(self) -> None:
+        self.dropped: set[str] = set()
         self.system: list[Block] = []
         self.turns: list[dict[str, object]] = []
         self._results: list[Block] | None = None  # of a user turn that may still grow
@@ -84,6 +88,7 @@ class Turns:
         """All messages, in their order."""
         for at, message in enumerate(messages):
             where = f"messages[{at}]"
+            self.dropped |= _without_words(message)
             if message.role in _SYSTEM_ROLES:
                 self._add_system(message, where)
             elif message.role == "user":
@@ -112,8 +117,9 @@ class Turns:
             self._append("user", blocks)
 
     def _add_assistant(self, message: ChatTurn, where: str) -> None:
-        if is_given(message.function_call):
-            raise Unsaid(f"{where}.function_call")
+        for name, raw in (("function_call", message.function_call), ("audio", message.audio)):
+            if is_given(raw):
+                raise Unsaid(f"{where}.{name}")
         thought = message.reasoning_content or message.reasoning or message.reasoning_text
         blocks: list[Block] = []
         if thought:
@@ -143,6 +149,16 @@ class Turns:
         if not is_growing:
             self._results = None
         self.turns.append({"role": role, "content": blocks})
+
+
+def _without_words(message: ChatTurn) -> set[str]:
+    """What Messages has no word for, and no answer depends on."""
+    dropped = {"messages.name"} if is_given(message.name) else set()
+    parts = message.content if isinstance(message.content, list) else ()
+    urls = [part.image_url for part in parts if isinstance(part, _Part)]
+    if any(isinstance(url, _Url) and url.detail not in {None, "auto"} for url in urls):
+        dropped.add("image_url.detail")
+    return dropped
 
 
 def _text(text: str) -> Block:

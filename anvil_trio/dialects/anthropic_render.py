@@ -42,7 +42,7 @@ _TRANSLATED = frozenset({
     "tools",
     "user",
 })
-_REFUSED = ("audio", "functions", "function_call")
+_REFUSED = ("audio", "functions", "function_call", "moderation")
 """Fields that change what the answer is, and that Messages has no word for."""
 
 _IDLE = frozenset({b"null", b"false", b"{}", b"[]", b"0", b"0.0"})
@@ -149,6 +149,7 @@ def _translated(request: ChatRequest, tier: Tier, dropped: set[str]) -> Fields:
     turns = Turns()
     history = shape_history(request.fields["messages"], tier.compat)
     turns.add_all(_TURNS.decode(history.messages))
+    dropped |= turns.dropped
     fields: Fields = {"messages": raw_of(turns.turns)}
     if turns.system:
         fields["system"] = raw_of(turns.system)

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from anvil_trio.dialects.chat_chunks import CallEdit, CallPiece, Delta, DeltaEdit
 from anvil_trio.dialects.ir import FinishReason
-from anvil_trio.dialects.raw_json import is_given
+from anvil_trio.dialects.raw_json import ABSENT, is_given, raw_of
 from anvil_trio.dialects.tool_calls import (
     NO_ARGUMENTS,
     NOTHING_YET,
@@ -13,23 +15,32 @@ from anvil_trio.dialects.tool_calls import (
 )
 from anvil_trio.dialects.usage import finish_reason_of
 
-__all__ = ["Answer"]
+__all__ = ["ROLE", "Answer"]
 
+ROLE = msgspec.Raw(b'"assistant"')
+_FUNCTION = msgspec.Raw(b'"function"')
+_NO_FUNCTION = msgspec.Raw(b"{}")
 _ENDS_CALLS = frozenset({FinishReason.STOP, FinishReason.TOOL_CALLS})
 
 
 class Answer:
     """One of the answers that a caller asked for, while it streams.
 
+    Clients join the pieces of an answer member by member, so that a role, an id or a name that is
+    told twice would stand twice in what they make of it.
+
     Invariant: `unfilled` are the function calls that have begun and have no arguments yet.
     """
 
-    __slots__ = ("finish_reason", "numbers", "unfilled")
+    __slots__ = ("finish_reason", "has_begun", "names", "numbers", "unfilled", "with_id")
 
     def __init__(self) -> None:
         self.finish_reason: FinishReason | None = None
+        self.has_begun = False
         self.numbers = CallNumbers()
         self.unfilled: set[int] = set()
+        self.names: dict[int, int] = {}  # of calls, as hashes, so that what is held stays small
+        self.with_id: set[int] = set()
 
     def finish(self, reason: str) -> FinishReason:
         """The engine has said why this answer ends."""
@@ -38,9 +49,17 @@ class Answer:
 
     def take(self, delta: Delta) -> DeltaEdit | None:
         """Learn from one piece of this answer; what must change in it, or None."""
-        reasoning = delta.misplaced_reasoning
+        said: dict[str, msgspec.Raw | None] = {}
+        if self.has_begun:
+            if delta.role is not None:
+                said["role"] = None
+        elif not delta.role:
+            said["role"] = ROLE
+        self.has_begun = True
+        if delta.misplaced_reasoning:
+            said["reasoning_content"] = raw_of(delta.misplaced_reasoning)
         calls = self._take_calls(delta.tool_calls) if delta.tool_calls else {}
-        return DeltaEdit(reasoning, calls) if reasoning or calls else None
+        return DeltaEdit(said=said, calls=calls) if said or calls else None
 
     def end_without_reason(self) -> FinishReason:
         """The engine has ended without saying why: tool use if there were calls, else stop."""
@@ -59,25 +78,55 @@ class Answer:
         edits = {}
         for place, piece in enumerate(pieces):
             edit = self._take_call(piece)
-            if edit.index is not None or edit.arguments is not None:
+            if edit:
                 edits[place] = edit
         return edits
 
     def _take_call(self, piece: CallPiece) -> CallEdit:
         begun = self.numbers.count
         number = self.numbers.number(piece.index, piece.id)
-        if number >= begun and piece.function is not None:
+        is_new = number >= begun
+        if is_new and piece.function is not None:
             self.unfilled.add(number)
+        call: dict[str, msgspec.Raw | None] = {}
+        function: dict[str, msgspec.Raw | None] = {}
+        if number != piece.index:
+            call["index"] = raw_of(number)
+        self._take_names(piece, number, call, function)
+        if piece.custom is ABSENT:
+            if not is_given(piece.kind) and (is_new or piece.kind is not ABSENT):
+                call["type"] = _FUNCTION
+            if piece.function is None:
+                call["function"] = _NO_FUNCTION
         arguments = piece.arguments
+        fixed = self._mended(number, arguments)
+        if fixed is not arguments:
+            function["arguments"] = fixed
+        return CallEdit(call, function)
+
+    def _take_names(
+        self,
+        piece: CallPiece,
+        number: int,
+        call: dict[str, msgspec.Raw | None],
+        function: dict[str, msgspec.Raw | None],
+    ) -> None:
+        """Id and name of a call: those that were told before go."""
+        if piece.id:
+            if number in self.with_id:
+                call["id"] = None
+            self.with_id.add(number)
+        if piece.name and isinstance(piece.name, str):
+            key = hash(piece.name)
+            if self.names.get(number) == key:
+                function["name"] = None
+            self.names.setdefault(number, key)
+
+    def _mended(self, number: int, arguments: msgspec.Raw) -> msgspec.Raw:
         if is_given(arguments) and arguments != NOTHING_YET:
             self.unfilled.discard(number)
-            fixed = as_argument_string(arguments)
-        elif self.finish_reason in _ENDS_CALLS and number in self.unfilled:
+            return as_argument_string(arguments)
+        if self.finish_reason in _ENDS_CALLS and number in self.unfilled:
             self.unfilled.discard(number)
-            fixed = NO_ARGUMENTS
-        else:
-            fixed = arguments
-        return CallEdit(
-            index=None if number == piece.index else number,
-            arguments=None if fixed is arguments else fixed,
-        )
+            return NO_ARGUMENTS
+        return arguments

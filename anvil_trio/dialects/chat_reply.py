@@ -4,6 +4,7 @@ import msgspec
 
 from anvil_trio.dialects.chat_chunks import (
     CHUNK,
+    CHUNK_KIND,
     CallEdit,
     Chunk,
     Delta,
@@ -28,7 +29,6 @@ from anvil_trio.errors import Code, UpstreamFailed, problem
 
 __all__ = ["chunks_of", "render_reply"]
 
-_CHUNK_KIND = msgspec.Raw(b'"chat.completion.chunk"')
 _BROKEN = (msgspec.DecodeError, RecursionError)
 _NULL = msgspec.Raw(b"null")
 
@@ -61,7 +61,7 @@ def _rendered(body: bytes, model: bytes) -> RenderedReply:
     edits = {}
     for place, message in enumerate(messages):
         edit = _edit_of(message)
-        if edit.reasoning or edit.calls:
+        if edit:
             edits[place] = edit
     data = edit_choices(body, "message", edits) if edits else body
     reasons = [choice.finish_reason for choice in reply.choices or () if choice.finish_reason]
@@ -77,7 +77,7 @@ def _cut(body: bytes) -> list[bytes]:
     _read(body)
     members = members_of(body)
     usage = members.pop("usage", _NULL)
-    members["object"] = _CHUNK_KIND
+    members["object"] = CHUNK_KIND
     choices: list[dict[str, msgspec.Raw]] = []
     for raw in items_of(members.pop("choices")):
         said = members_of(raw)
@@ -110,8 +110,11 @@ def _edit_of(message: Delta) -> DeltaEdit:
         if call.function is not None:
             mended = mended_arguments(call.function.arguments)
             if mended is not call.function.arguments:
-                calls[place] = CallEdit(arguments=mended)
-    return DeltaEdit(message.misplaced_reasoning, calls)
+                calls[place] = CallEdit(function={"arguments": mended})
+    reasoning = message.misplaced_reasoning
+    return DeltaEdit(
+        said={"reasoning_content": raw_of(reasoning)} if reasoning else {}, calls=calls
+    )
 
 
 def _indexed(message: msgspec.Raw) -> msgspec.Raw:

@@ -5,12 +5,14 @@ between streams, so no caller can see another's calls, finish reason or counts.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import msgspec
 
-from anvil_trio.dialects.chat_answer import Answer
+from anvil_trio.dialects.chat_answer import ROLE, Answer
 from anvil_trio.dialects.chat_chunks import (
     CHUNK,
+    CHUNK_KIND,
     Choice,
     Chunk,
     Delta,
@@ -18,6 +20,7 @@ from anvil_trio.dialects.chat_chunks import (
     edit_choices,
     with_model,
     with_reasoning,
+    without_role,
 )
 from anvil_trio.dialects.chat_errors import error_event
 from anvil_trio.dialects.chat_reply import chunks_of
@@ -161,8 +164,8 @@ class ChatStream:
                     return
                 data = bytes(with_members(data, {"usage": None}))
         edits = self._take_choices(chunk.choices, out) if chunk.choices else {}
-        if edits:
-            data = _edited(data, edits)
+        if edits or not chunk.kind or chunk.choices is None:
+            data = _edited(data, chunk, edits)
         if self.failure is None:
             out += (b"data: ", with_model(data, chunk.model, self._model), b"\n\n")
 
@@ -184,19 +187,39 @@ class ChatStream:
         """Learn from each choice of an event; what must change in them, by place."""
         edits = {}
         for place, choice in enumerate(choices):
-            answer = self._answers.get(choice.index) or self._begin(choice.index)
+            index = choice.index or 0
+            answer = self._answers.get(index) or self._begin(index)
             if choice.finish_reason:
-                self._finish(choice.index, answer.finish(choice.finish_reason))
-            delta = choice.delta
-            if delta is not None:
-                self.has_content = self.has_content or delta.says_something
-                if delta.tool_calls or delta.reasoning or delta.reasoning_text:
-                    edit = self._take_rich(answer, delta)
-                    if edit is not None:
-                        edits[place] = edit
+                self._finish(index, answer.finish(choice.finish_reason))
+            edit = self._take_choice(choice, answer)
+            if edit is not None:
+                edits[place] = edit
             if choice.finish_reason:
-                self._fill(choice.index, answer, out)
+                self._fill(index, answer, out)
         return edits
+
+    def _take_choice(self, choice: Choice, answer: Answer) -> DeltaEdit | None:
+        """What must change in one choice, or None."""
+        delta = choice.delta
+        if delta is None or choice.index is None:
+            return self._take_poor(choice, answer)
+        self.has_content = self.has_content or delta.says_something
+        if (
+            delta.tool_calls
+            or delta.reasoning
+            or delta.reasoning_text
+            or delta.role is not None
+            or not answer.has_begun
+        ):
+            return self._take_rich(answer, delta)
+        return None
+
+    def _take_poor(self, choice: Choice, answer: Answer) -> DeltaEdit:
+        """A choice that lacks what clients read without looking."""
+        delta = choice.delta or Delta()
+        self.has_content = self.has_content or delta.says_something
+        edit = self._take_rich(answer, delta) or DeltaEdit()
+        return replace(edit, choice={"index": raw_of(choice.index or 0)})
 
     def _take_rich(self, answer: Answer, delta: Delta) -> DeltaEdit | None:
         """A delta with more than plain text in it."""
@@ -225,7 +248,8 @@ class ChatStream:
                 self.is_finish_reason_missing = True
                 self.finish_reason = answer.end_without_reason()
                 self._fill(index, answer, out)
-                out.append(self._made(index, {}, self.finish_reason))
+                delta = {} if answer.has_begun else {"role": ROLE}
+                out.append(self._made(index, delta, self.finish_reason))
         out.append(self.finish_now())
 
     def _fill(self, index: int, answer: Answer, out: list[bytes]) -> None:
@@ -237,7 +261,7 @@ class ChatStream:
     def _made(self, index: int, delta: object, reason: FinishReason | None) -> bytes:
         """A chunk of our own, with the identity of the engine's."""
         chunk = {
-            "object": "chat.completion.chunk",
+            "object": CHUNK_KIND,
             "model": msgspec.Raw(self._model),
             "choices": [{"index": index, "delta": delta, "finish_reason": reason}],
         }
@@ -245,14 +269,29 @@ class ChatStream:
         return render_event(bytes(with_members(identity, {k: raw_of(v) for k, v in chunk.items()})))
 
 
-def _edited(data: bytes, edits: Mapping[int, DeltaEdit]) -> bytes:
+def _edited(data: bytes, chunk: Chunk, edits: Mapping[int, DeltaEdit]) -> bytes:
     """An event with its choices changed, the short way where there is one."""
+    missing = chunk.missing
+    if missing:
+        data = bytes(with_members(data, missing))
+    if not edits:
+        return data
     if len(edits) == 1:
         (edit,) = edits.values()
-        short = None if edit.calls else with_reasoning(data, edit.reasoning)
+        short = _shortly(data, edit)
         if short is not None:
             return short
     return edit_choices(data, "delta", edits)
+
+
+def _shortly(data: bytes, edit: DeltaEdit) -> bytes | None:
+    """The same for one of two edits that some engines need in every event; None for others."""
+    if edit.calls or edit.choice or len(edit.said) != 1:
+        return None
+    ((name, value),) = edit.said.items()
+    if value is not None and name == "reasoning_content":
+        return with_reasoning(data, value)
+    return without_role(data) if value is None else None
 
 
 def _identity_in(data: bytes) -> _Identity:

@@ -9,12 +9,14 @@ from typing import Annotated
 import msgspec
 import trio
 
+from anvil_trio.actors.messages import Refused
 from anvil_trio.dialects.ir import MOST_TOKENS
 from anvil_trio.errors import UpstreamFailed
 from anvil_trio.exchange.generation import Route
+from anvil_trio.exchange.house import House
 from anvil_trio.exchange.relay import is_success
 from anvil_trio.facts import TierPhase
-from anvil_trio.names import MemberId
+from anvil_trio.names import LEGACY_CLIENT, MemberId
 from anvil_trio.upstream.build import count_tokens_url, request_headers
 from anvil_trio.upstream.client import open_stream
 from anvil_trio.upstream.stream import End, Head, UpstreamStream
@@ -32,14 +34,21 @@ class _Count(msgspec.Struct):
 _DECODER = msgspec.json.Decoder(_Count)
 
 
-async def count_exactly(route: Route, body: bytes, request_id: str) -> int | None:
-    """What a ready member's own endpoint says of this Messages body, or None. Raises nothing."""
-    member_id = await _ready_member(route)
-    if member_id is None:
+async def count_exactly(house: House, route: Route, body: bytes, request_id: str) -> int | None:
+    """What a ready member's own endpoint says of this Messages body, or None. Raises nothing.
+
+    Few are asked at once: whoever finds all places of `house.counts` taken gets no answer.
+    """
+    place = await house.counts.enter(LEGACY_CLIENT)
+    if isinstance(place, Refused):
         return None
-    answer = b""
-    with trio.move_on_after(_PATIENCE_S):
-        answer = await _ask(route, member_id, body, request_id)
+    with place:
+        member_id = await _ready_member(route)
+        if member_id is None:
+            return None
+        answer = b""
+        with trio.move_on_after(_PATIENCE_S):
+            answer = await _ask(route, member_id, body, request_id)
     try:
         return _DECODER.decode(answer).input_tokens
     except (msgspec.DecodeError, RecursionError):

@@ -45,11 +45,14 @@ class Exchanges:
 class Management:
     """What an operator's orders go through: never the places of requests, so never a full house.
 
-    `places` bounds the orders that are carried out at once, `changes` those that change anything:
-    to one, so that what is saved, and told to the actors, has one order.
+    `places` bounds the orders that are carried out at once, `drains` those that wait for a drain:
+    to fewer, so that however many wait, what they wait for can be readmitted. `changes` bounds
+    those that change anything: to one, so that what is saved, and told to the actors, has one
+    order.
     """
 
     places: AdmissionHandle
+    drains: AdmissionHandle
     changes: AdmissionHandle
     intents: IntentKeeper
 
@@ -65,6 +68,7 @@ class House:
     """
 
     admission: AdmissionHandle
+    counts: AdmissionHandle  # questions to engines how many tokens a request has
     management: Management
     tiers: Tiers
     log: DecisionLog

@@ -51,12 +51,14 @@ async def carry_out(house: House, generation: Generation, order: Order) -> Answe
     if order.is_dry_run:
         return _dry(order, order.tier_id)
     desk = _Desk(house, generation, order, order.tier_id)
-    if order.action is Action.DRAIN:
-        return await desk.drain()
-    got = await house.management.changes.enter(LEGACY_CLIENT)
+    is_drain = order.action is Action.DRAIN
+    management = house.management
+    got = await (management.drains if is_drain else management.changes).enter(LEGACY_CLIENT)
     if isinstance(got, Refused):
         return _refused(got)
     with got:
+        if is_drain:
+            return await desk.drain()
         return await (desk.quiesce() if order.action is Action.QUIESCE else desk.readmit())
 
 

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import trio
 from pydantic import JsonValue
 
 from anvil_trio.activation.order import ActivationOrder, parse_activation
@@ -33,6 +34,7 @@ _FAILED = problem(Code.ACTIVATION_FAILED)
 
 async def no_activation(_order: ActivationOrder) -> Problem:
     """What a router says whose configuration came from no file."""
+    await trio.lowlevel.checkpoint()
     return problem(Code.ACTIVATION_REQUIRES_RESTART)
 
 

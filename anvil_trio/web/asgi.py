@@ -115,7 +115,7 @@ class App:
             return await answer_chat(self.house, generation, who, dialect, scope, receive, send)
         counter = COUNTERS.get(route.name)
         if counter is not None:
-            return await answer_count(generation, counter, scope, receive, send)
+            return await answer_count(self.house, generation, counter, scope, receive, send)
         if route.name == "activation":
             settings = generation.config.server
             return await answer_activation(

@@ -16,6 +16,7 @@ from anvil_trio.dialects.tokens import estimate_request
 from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.exchange.counting import count_exactly
 from anvil_trio.exchange.generation import Generation
+from anvil_trio.exchange.house import House
 from anvil_trio.web.asgi_types import Headers, Receive, Scope, Send, declared_length, headers_of
 from anvil_trio.web.respond import AsgiCaller, send_body, send_problem, server_side
 
@@ -46,13 +47,18 @@ COUNTERS: Mapping[str, Counter] = MappingProxyType({
 
 
 async def answer_count(
-    generation: Generation, counter: Counter, scope: Scope, receive: Receive, send: Send
+    house: House,
+    generation: Generation,
+    counter: Counter,
+    scope: Scope,
+    receive: Receive,
+    send: Send,
 ) -> None:
     """Answer with a count, or with a problem in the caller's dialect."""
     caller = AsgiCaller(receive, send, server_side(scope), declared_length(headers_of(scope)))
     with trio.CancelScope() as life:
         caller.watch_for_leaving(life.cancel)
-        answer = await _count(generation, counter, caller)
+        answer = await _count(house, generation, counter, caller)
         if isinstance(answer, Problem):
             return await send_problem(send, answer, counter.dialect.render_problem(answer))
         tokens, how = answer
@@ -62,7 +68,7 @@ async def answer_count(
 
 
 async def _count(
-    generation: Generation, counter: Counter, caller: AsgiCaller
+    house: House, generation: Generation, counter: Counter, caller: AsgiCaller
 ) -> tuple[int, bytes] | Problem:
     server = generation.config.server
     body = await caller.read_body(
@@ -76,7 +82,7 @@ async def _count(
         return problem(Code.MODEL_NOT_FOUND, param="model")
     if counter.question is not None:
         question = counter.question(request, route.tier)
-        exact = await count_exactly(route, question, f"req_{uuid4().hex}")
+        exact = await count_exactly(house, route, question, f"req_{uuid4().hex}")
         if exact is not None:
             return exact, b"exact"
     return estimate_request(request), b"estimate"

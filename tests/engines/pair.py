@@ -32,7 +32,7 @@ availability_probe_interval = 0.2
 
 [[router.tiers]]
 id = "tiny"
-dialect = "openai"
+dialect = "{dialect}"
 privacy = "local"
 tool_support = true
 auth_env = "TINY_ENGINE_KEY"
@@ -156,10 +156,12 @@ class Pair:
 
 
 @asynccontextmanager
-async def llamacpp_pair(folder: Path, more: str = "") -> AsyncIterator[Pair]:
+async def llamacpp_pair(
+    folder: Path, more: str = "", *, dialect: str = "openai"
+) -> AsyncIterator[Pair]:
     """Two engines with the scripted model and a router in front of them, both found ready.
 
-    `more` is what the tier says beyond the usual.
+    `more` is what the tier says beyond the usual, `dialect` in which words the engines are asked.
     """
     model, config, log = folder / "tiny.gguf", folder / "router.toml", folder / "decisions.jsonl"
     write_model(model)
@@ -169,7 +171,9 @@ async def llamacpp_pair(folder: Path, more: str = "") -> AsyncIterator[Pair]:
         running(folder / "a.log", *serve) as a,
         running(folder / "b.log", *serve) as b,
     ):
-        config.write_text(CONFIG.format(a=a, b=b, log=log, zeros="0" * 64, more=more))
+        config.write_text(
+            CONFIG.format(a=a, b=b, log=log, zeros="0" * 64, more=more, dialect=dialect)
+        )
         async with (
             running(folder / "router.log", *route) as router,
             httpx.AsyncClient(base_url=router, trust_env=False, timeout=30) as client,

@@ -4,7 +4,7 @@ It is an ordinary one-layer Llama whose attention and MLP outputs are zero: what
 position is exactly the embedding of the last token, so the whole model is a bigram table. Every
 token of a script owns one embedding dimension, and the output head sends that dimension to the
 script's next token. The chat template ends the prompt with a script's start token and so decides
-which script runs.
+which script runs: one that calls tools if they are on offer, else one that fits the last words.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 __all__ = [
     "BOS",
+    "CALLING",
+    "CALLING_BOTH",
     "CHAT_TEMPLATE",
     "CONTEXT_TOKENS",
     "COUNTING",
@@ -26,7 +28,9 @@ __all__ = [
     "HEAD_DIM",
     "HIDDEN",
     "NORM_EPSILON",
+    "PONDERING",
     "SCRIPTS",
+    "STRUCTURED",
     "Script",
     "Vocabulary",
     "weights",
@@ -63,25 +67,73 @@ class Script:
 
 GREETING = Script("", ("Hello", " from a", " tiny", " model:", " café,", " 你好", " 🦙."))
 COUNTING = Script("count forever", tuple(f" n{number}" for number in range(16)), loops_to=0)
-SCRIPTS: Sequence[Script] = (COUNTING, GREETING)
+PONDERING = Script("ponder", ("<think>", "\nLet me", " see.", "\n</think>", "\n\nForty", "-two."))
+STRUCTURED = Script("which city", ('{"city":', ' "Os', 'lo"}'))
+CALLING = Script(
+    "<|one call|>",
+    (
+        '<tool_call>\n{"name": "get_weather"',
+        ', "arguments": {"ci',
+        'ty": "Ro',
+        'me"}}\n</tool_call>',
+    ),
+)
+CALLING_BOTH = Script(
+    "<|two calls|>",
+    (
+        '<tool_call>\n{"name": "get_weather",',
+        ' "arguments": {"city"',
+        ': "Rome"}}\n</tool_call>',
+        '\n<tool_call>\n{"name": "get_time"',
+        ', "arguments": {"city": "',
+        'Oslo"}}\n</tool_call>',
+    ),
+)
+SPOKEN: Sequence[Script] = (COUNTING, PONDERING, STRUCTURED, GREETING)
 """The first script whose `when` is in the last user message runs; the last one fits everything."""
+
+SCRIPTS: Sequence[Script] = (CALLING, CALLING_BOTH, *SPOKEN)
 
 
 def _branches() -> str:
     """The part of the chat template that picks the script."""
-    branches = "".join(
-        f"{{%- elif '{script.when}' in ns.last %}}{{{{- '{script.start}' }}}}" for script in SCRIPTS
+    calls = (
+        "{%- if ns.offered > 1 %}{{- '" + CALLING_BOTH.start + "' }}"
+        "{%- elif ns.offered %}{{- '" + CALLING.start + "' }}"
     )
-    return branches.replace("elif", "if", 1) + "{%- endif %}"
+    branches = "".join(
+        f"{{%- elif '{script.when}' in ns.last %}}{{{{- '{script.start}' }}}}" for script in SPOKEN
+    )
+    return calls + branches + "{%- endif %}"
 
 
+_TOOLS = (
+    "{%- if tools %}{{- '<|im_start|>system\\n<tools>' }}"
+    "{%- for tool in tools %}{{- '\\n' + (tool | tojson) }}"
+    "{%- set ns.offered = ns.offered + 1 %}{%- endfor %}"
+    '{{- \'\\n</tools>\\nCall one as <tool_call>\\n{"name": <name>, "arguments": <object>}\\n'
+    "</tool_call><|im_end|>\\n' }}{%- endif %}"
+)
+_CALLS = (
+    "{%- for c in m.tool_calls or [] %}"
+    '{{- \'\\n<tool_call>\\n{"name": "\' + c.function.name + \'", "arguments": \' }}'
+    "{%- if c.function.arguments is string %}{{- c.function.arguments }}"
+    "{%- else %}{{- c.function.arguments | tojson }}{%- endif %}"
+    "{{- '}\\n</tool_call>' }}{%- endfor %}"
+)
 CHAT_TEMPLATE = (
-    "{%- set ns = namespace(last='') %}"
-    "{%- for m in messages %}"
+    "{%- set ns = namespace(last='', offered=0) %}" + _TOOLS + "{%- for m in messages %}"
     "{%- if m.role == 'user' %}{%- set ns.last = m.content %}{%- endif %}"
-    "{{- '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}"
+    "{%- if m.role == 'tool' %}{%- set ns.offered = 0 %}"
+    "{{- '<|im_start|>user\\n<tool_response>\\n' + m.content + '\\n</tool_response>' }}"
+    "{%- else %}{{- '<|im_start|>' + m.role + '\\n' + (m.content or '') }}{%- endif %}"
+    "{%- if m.reasoning_content %}{{- '<think>' + m.reasoning_content + '</think>' }}{%- endif %}"
+    + _CALLS
+    + "{{- '<|im_end|>\\n' }}"
     "{%- endfor %}"
-    "{{- '<|im_start|>assistant\\n' }}" + _branches()
+    "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}"
+    + _branches()
+    + "{%- endif %}"
 )
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Iterator, MutableMapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -144,21 +144,20 @@ async def open_planted(tmp_path: Path) -> AsyncIterator[Planted]:
         return engines[-1]
 
     with capture_logs() as lines:
-        async with (
-            open_house(config) as house,
-            trio.open_nursery() as nursery,
-        ):
+        async with open_house(config) as house:
             with house.bus.subscribe(100_000) as feed:
-                async with open_generation(house, config, secrets, make) as generation:
+                async with (
+                    open_generation(house, config, secrets, make) as generation,
+                    trio.open_nursery() as nursery,
+                ):
                     await trio.sleep(0.1)
                     app = App(house, lambda: generation, Authenticator(OPERATOR, secrets.clients))
                     planted = Planted(app, house, tmp_path, engines, lines)
                     nursery.start_soon(_collect, feed, planted.events)
                     yield planted
-                nursery.cancel_scope.cancel()
+                    nursery.cancel_scope.cancel()
 
 
 async def _collect(feed, events: list[Event]) -> None:
-    with suppress(trio.ClosedResourceError):
-        while True:
-            events.append(await feed.receive())
+    while True:
+        events.append(await feed.receive())

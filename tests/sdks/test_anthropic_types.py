@@ -1,15 +1,29 @@
 """The page about the Messages dialect lists everything that Anthropic's SDK types."""
 
+import re
 import typing
 from collections.abc import Iterator
 
-from anthropic.types import Message, RawMessageStreamEvent, Usage
+from anthropic.types import (
+    Message,
+    MessageDeltaUsage,
+    RawMessageStreamEvent,
+    StopReason,
+    Usage,
+)
 from anthropic.types import message_create_params as stable
-from anthropic.types.beta import BetaContentBlockParam, BetaMessage, BetaToolUnionParam, BetaUsage
+from anthropic.types.beta import (
+    BetaContentBlock,
+    BetaContentBlockParam,
+    BetaMessage,
+    BetaRawContentBlockDelta,
+    BetaToolUnionParam,
+    BetaUsage,
+)
 from anthropic.types.beta import message_create_params as beta
 from pydantic import BaseModel
 
-from tests.unit.dialects.test_messages_doc import table
+from tests.unit.dialects.test_messages_doc import table, under
 
 
 def members(union: object) -> Iterator[object]:
@@ -64,6 +78,23 @@ def test_every_reply_field_is_marked():
     counts = {*Usage.model_fields, *BetaUsage.model_fields}
     assert counts - table("Usage").keys() == set()
     assert kinds(RawMessageStreamEvent) - table("Events").keys() == set()
+
+
+def test_every_block_and_delta_of_a_reply_is_marked():
+    """Those that are there, and those that never are; the stop reasons that are given are known."""
+    blocks = kinds(BetaContentBlock)
+    assert blocks == table("Reply blocks").keys()
+    assert kinds(BetaRawContentBlockDelta) == table("Deltas").keys()
+    assert {*MessageDeltaUsage.model_fields} - table("Usage").keys() == set()
+    given = set(re.findall(r"`(\w+)`", " ".join(stop_reasons())))
+    assert given - set(typing.get_args(StopReason)) == set()
+
+
+def stop_reasons() -> list[str]:
+    """The second cells of the table of stop reasons."""
+    rows = re.findall(r"^\| `[^|]+\|([^|]*)\|$", under("Stop reasons"), re.MULTILINE)
+    assert len(rows) > 3
+    return rows
 
 
 def test_no_tool_but_a_custom_one_is_the_callers_own():

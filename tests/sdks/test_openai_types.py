@@ -2,6 +2,7 @@
 
 import typing
 from collections.abc import Iterator
+from fnmatch import fnmatch
 
 import pytest
 from openai.types.responses.input_token_count_params import InputTokenCountParams
@@ -9,7 +10,9 @@ from openai.types.responses.response import Response
 from openai.types.responses.response_create_params import ResponseCreateParamsBase, ToolChoice
 from openai.types.responses.response_input_content_param import ResponseInputContentParam
 from openai.types.responses.response_input_item_param import ResponseInputItemParam
+from openai.types.responses.response_output_item import ResponseOutputItem
 from openai.types.responses.response_stream_event import ResponseStreamEvent
+from openai.types.responses.response_usage import ResponseUsage
 from openai.types.responses.tool_param import ToolParam
 from pydantic import BaseModel
 
@@ -77,12 +80,30 @@ def test_every_tool_choice_is_about_a_marked_tool():
     assert kinds(ToolChoice) - table("Tools").keys() == {"allowed_tools", "computer_use"}
 
 
-def test_every_event_that_is_sent_is_one_of_the_apis():
-    """No client meets an event that its SDK does not know."""
-    known = {
+def test_every_item_of_a_response_is_marked():
+    """Those that are there, and those that never are; and every count."""
+    assert kinds_of_models(ResponseOutputItem) == table("Output items").keys()
+    assert set(ResponseUsage.model_fields) == table("Usage").keys()
+
+
+def test_every_event_is_marked():
+    """As one that is sent, or one that never is."""
+    never = table("Events that are never sent")
+    for kind in kinds_of_models(ResponseStreamEvent):
+        patterns = [one for one in never if fnmatch(kind, one)]
+        assert len(patterns) == (kind not in table("Events")), kind
+
+
+def kinds_of_models(union: object) -> set[str]:
+    """What the `type` of each model of a union may be."""
+    return {
         word
-        for member in members(ResponseStreamEvent)
+        for member in members(union)
         if isinstance(member, type) and issubclass(member, BaseModel)
         for word in words(member.model_fields["type"].annotation)
     }
-    assert table("Events").keys() - known == set()
+
+
+def test_every_event_that_is_sent_is_one_of_the_apis():
+    """No client meets an event that its SDK does not know."""
+    assert table("Events").keys() - kinds_of_models(ResponseStreamEvent) == set()

@@ -49,8 +49,8 @@ ORDERS = Suite(
         Mutant(
             "two changes at once",
             DESK,
-            "await house.management.changes.enter(LEGACY_CLIENT)",
-            "await house.management.places.enter(LEGACY_CLIENT)",
+            "(management.drains if is_drain else management.changes)",
+            "(management.drains if is_drain else management.places)",
         ),
     ),
 )

@@ -215,8 +215,10 @@ async def open_small_house(
             admission=open_admission(
                 actors, config.server.max_concurrency, owner, config.server.budgets
             ),
+            counts=open_admission(actors, 8, owner),
             management=Management(
                 places=open_admission(actors, 4, owner),
+                drains=open_admission(actors, 2, owner),
                 changes=open_admission(actors, 1, owner),
                 intents=intents or IntentKeeper(Intents()),
             ),

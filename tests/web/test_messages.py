@@ -113,6 +113,22 @@ async def test_an_engine_that_cannot_count_leaves_an_estimate(script, small, aut
     await small.assert_at_rest()
 
 
+async def test_eight_are_asked_at_a_time(small, autojump_clock):
+    """Whoever finds all places taken gets an estimate at once, and costs no engine anything."""
+    small.engine("a").chat_default = small.engine("b").chat_default = Reply((Fault.STALL,))
+    answers = []
+
+    async def ask():
+        answers.append((await count(small, side=Side()), trio.current_time()))
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(9):
+            nursery.start_soon(ask)
+    assert [at for _, at in answers] == [0.0] + [2.0] * 8
+    assert {answer.headers[b"x-anvil-token-count"] for answer, _ in answers} == {b"estimate"}
+    assert sum(len(engine.calls) for engine in small.engines.values()) == 8
+
+
 async def test_an_estimate_takes_in_system_and_tools(small, autojump_clock):
     """Both are part of what a model reads."""
     small.engine("a").chat = small.engine("b").chat = [REFUSED] * 2

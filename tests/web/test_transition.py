@@ -153,6 +153,27 @@ async def test_whoever_leaves_withdraws_its_drain(is_ours, operated, autojump_cl
         assert answer.status == 0
 
 
+async def test_drains_leave_room_for_other_orders(operated, autojump_clock):
+    """However many wait for a drain, status and readmission are answered: two at a time wait."""
+    await operated.order("quiesce")
+    answers = []
+
+    async def drain():
+        answers.append((await operated.order("drain", timeout=30)).status)
+
+    async with trio.open_nursery() as nursery:
+        await _run_for_ever(operated, nursery)
+        for _ in range(4):
+            nursery.start_soon(drain)
+        await trio.sleep(1)
+        assert answers == [503, 503]
+        assert len(await operated.rows()) == 1
+        assert (await operated.order("readmit")).status == 200
+        await trio.sleep(1)
+        assert sorted(answers) == [400, 400, 503, 503]
+        nursery.cancel_scope.cancel()
+
+
 async def _run_for_ever(operated: Operated, nursery: trio.Nursery) -> None:
     """A lease that outlasts the test's patience."""
     handle = operated.house.tiers[TIER]

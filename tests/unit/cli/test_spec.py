@@ -1,14 +1,28 @@
 """The manifest of commands, and the table that documents them."""
 
+import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import click
 
+from anvil_trio.cli.exits import Exit
 from anvil_trio.cli.main import PROGRAM, anvil_serving
-from anvil_trio.cli.spec import CommandSpec, OptionSpec, manifest
+from anvil_trio.cli.spec import (
+    MANIFEST_PATH,
+    Authority,
+    CommandSpec,
+    OptionSpec,
+    authority_of,
+    manifest,
+    render_manifest,
+)
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "cli.md"
+ROOT = Path(__file__).parents[3]
+DOCUMENT = ROOT / "docs" / "cli.md"
 
 
 def test_the_manifest_lists_visible_leaves_and_their_options():
@@ -21,7 +35,16 @@ def test_the_manifest_lists_visible_leaves_and_their_options():
         CommandSpec(
             ("prog", "leaf"),
             "Does it.",
-            (OptionSpec("--port", default=1, is_flag=False, is_repeated=False, help="Where."),),
+            (
+                OptionSpec(
+                    "--port",
+                    default=1,
+                    is_flag=False,
+                    is_repeated=False,
+                    is_required=False,
+                    help="Where.",
+                ),
+            ),
         ),
     )
 
@@ -42,3 +65,67 @@ def test_every_option_is_explained():
     """No option is without help."""
     options = [option for spec in manifest(anvil_serving, PROGRAM) for option in spec.options]
     assert all(option.help.endswith(".") for option in options)
+
+
+def test_the_manifest_in_the_documentation_is_generated():
+    """T013.1: byte for byte; `python -m anvil_trio.cli.spec` writes it."""
+    written = (ROOT / MANIFEST_PATH).read_bytes()
+    assert written.decode() == render_manifest(manifest(anvil_serving, PROGRAM))
+
+
+def test_the_manifest_is_written_where_the_project_is(tmp_path):
+    """T013.1: running the module writes these very bytes below the current directory."""
+    (tmp_path / "docs").mkdir()
+    subprocess.run(
+        [sys.executable, "-m", "anvil_trio.cli.spec"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=True,
+    )
+    assert (tmp_path / MANIFEST_PATH).read_bytes() == (ROOT / MANIFEST_PATH).read_bytes()
+
+
+def test_the_manifest_says_what_a_command_may_do():
+    """A help text that is indented and one that is not are one; the exits are named."""
+    option = OptionSpec(
+        "--x", default=None, is_flag=False, is_repeated=False, is_required=True, help="X."
+    )
+    document = json.loads(render_manifest([CommandSpec(("prog", "leaf"), "Does.", (option,))]))
+    assert document == {
+        "schema": "anvil-serving-commands/v1",
+        "exits": {status.name.lower(): status.value for status in Exit},
+        "commands": [
+            {
+                "command": "prog leaf",
+                "authority": "reads",
+                "help": "Does.",
+                "options": [
+                    {
+                        "name": "--x",
+                        "default": None,
+                        "is_flag": False,
+                        "is_repeated": False,
+                        "is_required": True,
+                        "help": "X.",
+                    }
+                ],
+            }
+        ],
+    }
+
+
+def test_help_is_the_same_however_it_is_indented():
+    """Newer versions of Python take the indentation out of docstrings."""
+    group = click.Group("g")
+    group.add_command(click.Command("leaf", help="One.\n\n    Two.\n    "))
+    (spec,) = manifest(group, "prog")
+    assert spec.help == "One.\n\nTwo."
+
+
+def test_what_changes_something_asks_for_confirmation():
+    """No command may change anything without having --confirm."""
+    specs = manifest(anvil_serving, PROGRAM)
+    changing = [spec for spec in specs if authority_of(spec) is Authority.CHANGES]
+    assert changing
+    for spec in changing:
+        assert "--confirm" in [option.name for option in spec.options]

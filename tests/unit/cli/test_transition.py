@@ -109,14 +109,14 @@ def test_a_change_is_confirmed(command, capsys):
     assert json.loads(out) == {
         "ok": False,
         "command": f"router {command}",
-        "context": {},
+        "context": None,
         "data": None,
         "warnings": [],
         "error": {
             "class": "safety",
             "code": "confirmation_required",
             "message": "This changes what the router takes; add --confirm.",
-            "details": None,
+            "details": {},
         },
     }
 
@@ -224,7 +224,7 @@ def test_a_success_in_json():
     assert json.loads(render_envelope("router drain", {"applied": True})) == {
         "ok": True,
         "command": "router drain",
-        "context": {},
+        "context": None,
         "data": {"applied": True},
         "warnings": [],
         "error": None,

@@ -13,6 +13,7 @@ from anvil_trio.config.load import (
     read_config,
     resolve_secret,
     resolve_secrets,
+    topology_path,
 )
 from anvil_trio.config.model import ServerSettings
 from anvil_trio.config.parse import parse_config
@@ -177,3 +178,13 @@ def test_tls_files_must_be_readable_now(home: Path) -> None:
         "server.tls_certfile: must name a file that can be read\n"
         "server.tls_keyfile: must name a file that can be read"
     )
+
+
+def test_a_topology_is_in_the_operator_s_home_or_where_it_was_told(home: Path) -> None:
+    """Never in the current directory, where a configuration may be; `~` is expanded."""
+    cwd = home / "cwd"
+    assert topology_path(None, env(home), cwd) == home / ".anvil-serving/operator-topology.toml"
+    told = env(home, ANVIL_SERVING_HOME="elsewhere")
+    assert topology_path(None, told, cwd) == cwd / "elsewhere/operator-topology.toml"
+    assert topology_path("~/lab.toml", env(home), cwd) == home / "lab.toml"
+    assert topology_path("lab.toml", env(home), cwd) == cwd / "lab.toml"

@@ -93,9 +93,10 @@ def test_counts_beside_a_null_list_of_choices_are_hidden():
 def test_a_preamble_without_choices_is_handed_on():
     """It is not the end, and not content."""
     stream = new_stream()
+    chunk = {"object": "chat.completion.chunk"}
     assert served(stream, event({"model": "m", "choices": []}), event({"x": 1})) == [
-        {"model": "llm.primary", "choices": []},
-        {"x": 1},
+        {"model": "llm.primary", "choices": [], **chunk},
+        {"x": 1, **chunk, "choices": []},
     ]
     assert not stream.has_content
     assert not stream.is_finished
@@ -164,6 +165,7 @@ def test_text_reasoning_and_calls_are_content(said: dict[str, Any]):
 )
 def test_the_first_non_empty_reasoning_is_shown(said: dict[str, Any], shown: str):
     """Null and "" mean nothing; what the engine sent stays beside it."""
+    said["role"] = "assistant"
     out = translated(delta({**said, "content": "x"}), delta(finish="stop"))
     assert out[0]["choices"][0]["delta"] == {**said, "content": "x", "reasoning_content": shown}
 
@@ -185,7 +187,11 @@ def test_reasoning_is_added_where_blanks_hide_the_place():
 
 def test_a_model_that_stands_twice_is_replaced_once():
     """Only the top-level member is the model's name."""
-    said = {"content": '"model":"served-model"', "x": {"model": "served-model"}}
+    said = {
+        "role": "assistant",
+        "content": '"model":"served-model"',
+        "x": {"model": "served-model"},
+    }
     out = served(new_stream(), delta(said))
     assert out[0]["model"] == "llm.primary"
     assert out[0]["choices"][0]["delta"] == said
@@ -212,10 +218,11 @@ def test_a_finish_reason_passes_as_sent(reason: str):
 
 
 def test_a_choice_may_come_without_a_delta():
-    """A finish reason is enough."""
+    """A finish reason is enough; the caller gets a delta all the same."""
     stream = new_stream()
     bare = {"index": 0, "finish_reason": "stop"}
-    assert served(stream, event({"model": "m", "choices": [bare]}))[0]["choices"] == [bare]
+    out = served(stream, event({"model": "m", "choices": [bare]}))
+    assert out[0]["choices"] == [choice({"role": "assistant"}, finish="stop")]
     assert stream.is_finished
 
 
@@ -262,5 +269,6 @@ def test_reasoning_content_is_added_to_the_delta_and_nowhere_else():
     """A `delta` that some other member holds is left alone, however the event is spaced."""
     choice = '{"index":0,"delta": {"reasoning":"hm"},"x":{"delta":{}}}'
     (out,) = translated(f'data: {{"choices":[{choice}]}}\n\n'.encode())
-    assert out["choices"][0]["delta"] == {"reasoning": "hm", "reasoning_content": "hm"}
+    shown = {"reasoning": "hm", "role": "assistant", "reasoning_content": "hm"}
+    assert out["choices"][0]["delta"] == shown
     assert out["choices"][0]["x"] == {"delta": {}}

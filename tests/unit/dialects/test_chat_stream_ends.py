@@ -74,7 +74,7 @@ def test_done_alone_is_an_empty_answer():
         {
             "object": "chat.completion.chunk",
             "model": "llm.primary",
-            "choices": [choice(finish="stop")],
+            "choices": [choice({"role": "assistant"}, finish="stop")],
         },
         DONE,
     ]

@@ -14,16 +14,22 @@ from anvil_trio.dialects.messages_fields import REFUSED_FIELDS, SAID_FIELDS, TRA
 from anvil_trio.dialects.messages_history import ERROR_MARK
 from anvil_trio.errors import Code, problem
 from tests.support.grammar_messages import events_in
+from tests.unit.dialects.anthropic import captured as anthropic_captured
+from tests.unit.dialects.anthropic import engine_tier
 from tests.unit.dialects.chats import captured
 from tests.unit.dialects.messages import asked, body, new_translator, replied
 
 PAGE = (Path(__file__).parents[3] / "docs" / "dialects" / "messages.md").read_text("utf-8")
 
 
+def under(heading: str) -> str:
+    """What stands under a heading, up to the next."""
+    return PAGE.partition(f"# {heading}\n")[2].partition("\n#")[0]
+
+
 def table(heading: str) -> dict[str, str]:
     """The first table under a heading: its names, and what the next column says of each."""
-    under = PAGE.partition(f"# {heading}\n")[2].partition("\n#")[0]
-    rows = re.findall(r"^\| `([^`]+)` \|([^|]*)\|", under, re.MULTILINE)
+    rows = re.findall(r"^\| `([^`]+)` \|([^|]*)\|", under(heading), re.MULTILINE)
     names = [name for name, _ in rows]
     assert len(names) == len(set(names)) > 0
     return {name: words.strip() for name, words in rows}
@@ -91,6 +97,22 @@ def test_every_event_stands_on_the_page():
     sent = {event["type"] for event in events_in(new_translator().feed(captured("vllm-think.sse")))}
     assert table("Events").keys() - sent == {"error"}
     assert sent <= table("Events").keys()
+
+
+def test_every_block_and_delta_stands_on_the_page():
+    """Of streams of Chat engines, and of an engine that speaks Messages itself."""
+    out = b"".join(
+        new_translator().feed(captured(f"{one}.sse")) for one in ("vllm-think", "vllm-tools")
+    )
+    own = MESSAGES.translator(asked(stream=True), engine_tier(), 65_536)
+    out += own.feed(anthropic_captured("vllm-qwen3-think-stream.sse"))
+    events = events_in(out)
+    blocks = {one["content_block"]["type"] for one in events if "content_block" in one}
+    deltas = {one["delta"].get("type") for one in events if "index" in one and "delta" in one}
+    for heading, seen in (("Reply blocks", blocks), ("Deltas", deltas)):
+        listed = table(heading)
+        never = {name for name, words in listed.items() if words.startswith("never there")}
+        assert listed.keys() - never == seen
 
 
 def test_every_error_type_stands_on_the_page():

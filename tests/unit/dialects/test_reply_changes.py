@@ -1,6 +1,7 @@
 """Every change that is made to a reply: docs/dialects.md names one test here for each."""
 
 import json
+from typing import Any
 
 from anvil_trio.dialects.chat_reply import render_reply
 from tests.unit.dialects.chats import (
@@ -93,13 +94,83 @@ def test_missing_arguments_become_an_empty_object():
     assert calls[0]["function"]["arguments"] == "{}"
 
 
+def test_the_role_is_told_once():
+    """In the first piece of each answer, whatever the engine does; a null later says nothing."""
+    told = [{"role": "assistant", "content": "a"}, {"content": "b"}]
+    for engine in (
+        told,
+        [{"content": "a"}, {"content": "b"}],
+        [{"role": "assistant", **one} for one in told],
+        [{"content": one["content"], "role": "assistant"} for one in told],
+        [{"content": "a", "role": ""}, {"content": "b", "role": "assistant"}],
+    ):
+        for index in (0, 1):
+            out = translated(*(delta(one, index=index) for one in engine))
+            said = [one["choices"][0]["delta"] for one in out]
+            assert said == told
+    twice = {"role": "assistant", "content": "b", "x": {"role": 1, "delta": {}}}
+    out = translated(delta(told[0]), delta(twice), delta({"role": None}))
+    said = [one["choices"][0]["delta"] for one in out]
+    assert said == [told[0], {"content": "b", "x": twice["x"]}, {"role": None}]
+
+
+def test_a_chunk_has_what_clients_read():
+    """`object`, `choices`, and of each choice `index` and `delta`: added where they are not."""
+    whole = {"object": "chat.completion.chunk", "choices": [choice({"role": "assistant"})]}
+    bare = {"finish_reason": None}
+    poor: list[dict[str, Any]] = [
+        whole,
+        {"object": "chat.completion.chunk", "choices": [bare]},
+        {"choices": [bare]},
+        {"object": None, "choices": [{**bare, "index": None, "delta": None}]},
+        {"object": "", "choices": [{**bare, "delta": {}}]},
+    ]
+    for engine in poor:
+        assert translated(event(engine)) == [whole]
+    for engine in ({"id": "c"}, {"id": "c", "choices": None}):
+        assert translated(event(engine)) == [{**whole, "id": "c", "choices": []}]
+
+
+def test_a_call_is_named_once():
+    """Its first piece has the type, each piece a function; an id or a name that was told goes."""
+    kind = {"index": 0, "type": "function"}
+    first = {**kind, "id": "a", "function": {"name": "f", "arguments": "{"}}
+    second = {"index": 0, "function": {"arguments": "}"}}
+    for engine in (
+        [first, second],
+        [{**first, "type": None}, {**second, "type": "function"}],
+        [first, {**second, "type": None}],
+        [first, {**kind, "id": "a", "function": {"name": "f", "arguments": "}"}}],
+    ):
+        out = translated(*(delta({"tool_calls": [one]}) for one in engine))
+        pieces = [one["choices"][0]["delta"]["tool_calls"][0] for one in out]
+        assert pieces == [
+            first,
+            {**second, **({"type": "function"} if "type" in pieces[1] else {})},
+        ]
+    late = [{"index": 0, "function": {"arguments": "{}"}}, {"index": 0, "id": "a"}, {"index": 0}]
+    out = translated(*(delta({"tool_calls": [one]}) for one in late))
+    pieces = [one["choices"][0]["delta"]["tool_calls"][0] for one in out]
+    assert pieces == [
+        {**kind, "function": {"arguments": "{}"}},
+        {"index": 0, "id": "a", "function": {}},
+        {"index": 0, "function": {}},
+    ]
+    parts = [{"index": 0, "function": {"name": name}} for name in ("ab", "cd", "ab")]
+    out = translated(*(delta({"tool_calls": [one]}) for one in parts))
+    names = [one["choices"][0]["delta"]["tool_calls"][0]["function"] for one in out]
+    assert names == [{"name": "ab"}, {"name": "cd"}, {}]
+
+
 def test_framing_is_made_uniform():
     """Comments, names, ids and line ends go; an event is one data line and one blank line."""
-    chunk = b'{"model":"m",\ndata: "choices":[{"index":0,"delta":{"content":"ml"}}]}'
+    delta = b'"delta":{"role":"assistant","content":"ml"}}]}'
+    kind = b'"object":"chat.completion.chunk","model":'
+    chunk = b'{%b"m",\ndata: "choices":[{"index":0,%b' % (kind, delta)
     engine = b": c\n\nid: 1\nevent: x\ndata:" + chunk + b"\n\n"
     for end in (b"\n", b"\r\n", b"\r"):
         out = new_stream("a").feed(engine.replace(b"\n", end))
-        assert out == b'data: {"model":"a", "choices":[{"index":0,"delta":{"content":"ml"}}]}\n\n'
+        assert out == b'data: {%b"a", "choices":[{"index":0,%b\n\n' % (kind, delta)
 
 
 def test_done_is_added():

@@ -60,6 +60,17 @@ def test_every_field_of_a_response_stands_on_the_page():
     assert shown.keys() - never == replied(captured("vllm-think.json"))[1].keys()
 
 
+def test_every_item_that_is_sent_stands_on_the_page():
+    """And every count with its details."""
+    names = ("vllm-think", "llamacpp-tools")
+    responses = [replied(captured(f"{name}.json"))[1] for name in names]
+    items = {item["type"] for response in responses for item in response["output"]}
+    listed = table("Output items")
+    never = {name for name, words in listed.items() if words.startswith("never there")}
+    assert listed.keys() - never == items
+    assert table("Usage").keys() == responses[0]["usage"].keys()
+
+
 def test_every_event_that_is_sent_stands_on_the_page():
     """The captures of the engines show nearly all of them."""
     sent = {

@@ -132,10 +132,13 @@ def test_null_ids_and_names_pass_as_sent():
 
 def test_a_call_without_arguments_is_filled_in_its_own_event():
     """Where the finish reason comes with it there is no later chunk to do so."""
-    bare = piece(id="a", function={"name": "f"})
+    bare = piece(id="a", type="function", function={"name": "f"})
     out = translated(delta({"tool_calls": [bare]}, finish="tool_calls"))
     assert out[0]["choices"][0] == choice(
-        {"tool_calls": [{**bare, "function": {"name": "f", "arguments": "{}"}}]},
+        {
+            "tool_calls": [{**bare, "function": {"name": "f", "arguments": "{}"}}],
+            "role": "assistant",
+        },
         finish="tool_calls",
     )
     assert len(out) == 2
@@ -158,7 +161,7 @@ def test_calls_are_filled_before_a_stop_too():
 @pytest.mark.parametrize("reason", ["length", "content_filter"])
 def test_a_cut_call_is_not_filled(reason: str):
     """Its arguments may have been about to come."""
-    bare = piece(id="a", function={"name": "f", "arguments": ""})
+    bare = piece(id="a", type="function", function={"name": "f", "arguments": ""})
     stream = new_stream()
     out = served(stream, delta({"tool_calls": [bare]}), delta(finish=reason))
     assert calls_of(out) == [bare]
@@ -167,7 +170,8 @@ def test_a_cut_call_is_not_filled(reason: str):
 
 def test_an_empty_last_piece_does_not_fill_what_has_arguments():
     """The arguments came before."""
-    pieces = [piece(id="a", function={"arguments": "{}"}), piece(function={"arguments": ""})]
+    first = piece(id="a", type="function", function={"arguments": "{}"})
+    pieces = [first, piece(function={"arguments": ""})]
     out = translated(
         delta({"tool_calls": [pieces[0]]}), delta({"tool_calls": [pieces[1]]}, finish="tool_calls")
     )
@@ -194,8 +198,9 @@ def test_object_arguments_are_renumbered_and_serialised_together():
         "reasoning": "hm",
         "x": [1],
         "tool_calls": [
-            piece(0, id="a", function={"name": "f", "arguments": '{"a":[1,{}]}'}),
+            piece(0, id="a", function={"name": "f", "arguments": '{"a":[1,{}]}'}, type="function"),
         ],
+        "role": "assistant",
         "reasoning_content": "hm",
     }
     assert "usage" not in out[0]
