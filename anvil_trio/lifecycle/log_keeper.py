@@ -22,7 +22,8 @@ class _Bounded:
         self._size = 0
 
     def write(self, data: bytes) -> None:
-        """Append `data`; OSError if the disk does not take it."""
+        """Append `data`, of a piece above the bound its end. Raises OSError."""
+        data = data[-self._max_bytes :]
         if self._file < 0:
             self._open()
         if self._size + len(data) > self._max_bytes and self._size:
@@ -30,7 +31,7 @@ class _Bounded:
             self._file = -1
             self._path.replace(self._path.with_name(f"{self._path.name}.1"))
             self._open()
-        self._size += os.write(self._file, data[: self._max_bytes])
+        self._size += os.write(self._file, data)
 
     def _open(self) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW

@@ -6,6 +6,7 @@ import pytest
 
 from anvil_trio.lifecycle import desk as desk_module
 from anvil_trio.lifecycle.faults import LifecycleFailed
+from anvil_trio.lifecycle.guard import check_lifecycle
 from anvil_trio.lifecycle.model import Mode
 from anvil_trio.lifecycle.modes import ModeOrder, change_mode, preview_mode
 from anvil_trio.lifecycle.promote import (
@@ -171,7 +172,7 @@ async def test_every_step_of_a_promotion_is_guarded_again(tmp_path, monkeypatch)
     """T012.1: a configuration that is no longer what it was stops the next step, not the last."""
     world = World(tmp_path)
     asked = []
-    real = desk_module.check_lifecycle
+    real = check_lifecycle
 
     def spy(tiers, *configs):
         asked.append(len(world.told))

@@ -86,7 +86,7 @@ async def test_a_serve_that_does_not_run_keeps_nobody_from_being_elsewhere(tmp_p
 
 @pytest.mark.parametrize("mode", [ENTER, LEAVE])
 async def test_without_a_router_nothing_is_closed_and_nothing_fails(tmp_path, mode):
-    """A router that is not running is not asked to readmit; its file is ready for its next start."""
+    """A router that is not running is not asked to readmit; its file is ready for it."""
     world = split_world(tmp_path)
     if mode is LEAVE:
         await change_mode(world.desk(), order(world, ENTER))

@@ -203,7 +203,7 @@ async def test_nothing_begins_while_another_command_works(tmp_path):
 
 
 async def test_a_promotion_needs_the_router_whose_file_it_replaces(tmp_path):
-    """A router that is not there, or runs another configuration, is found before anything is done."""
+    """A router that is not there, or runs another configuration, is found at once."""
     world = World(tmp_path, is_router_up=False)
     assert await code_of(promote(world.desk(), world.plan)) == "router_unreachable"
     world.is_router_up = True

@@ -59,5 +59,5 @@ def test_the_sides_are_those_of_the_goal():
 )
 def test_a_damaged_journal_is_nothing(data):
     """It is taken as a whole or not at all, and says nothing of what it holds."""
-    with pytest.raises(CorruptJournal, match="^$"):
+    with pytest.raises(CorruptJournal, match=r"^$"):
         parse_journal(data)

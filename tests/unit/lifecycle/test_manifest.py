@@ -23,6 +23,7 @@ from tests.lifecycle.samples import (
 )
 
 CANARY = "kanarie"
+GROUPS = "serve[0].groups: must be an array of different names [A-Za-z][A-Za-z0-9_-]{0,63}, not all"
 
 
 def problems(*files: str) -> list[str]:
@@ -149,15 +150,11 @@ def test_a_name_is_a_serve_a_group_or_all():
         ),
         (
             native("one", groups='["all"]'),
-            [
-                "serve[0].groups: must be an array of different names [A-Za-z][A-Za-z0-9_-]{0,63}, not all"
-            ],
+            [GROUPS],
         ),
         (
             native("one", groups='["x", "x"]'),
-            [
-                "serve[0].groups: must be an array of different names [A-Za-z][A-Za-z0-9_-]{0,63}, not all"
-            ],
+            [GROUPS],
         ),
         (native("one", groups='["one"]'), ["serve[0].groups: must not have the name of a serve"]),
         (

@@ -24,8 +24,8 @@ from anvil_trio.lifecycle.progress import (
 )
 
 FIRST, LAST = Order.START_FIRST, Order.STOP_FIRST
-SIDE_BY_SIDE = [*"start gate quiesce drain route readmit stop".split()]
-ONE_AFTER_THE_OTHER = [*"quiesce drain stop start gate route readmit".split()]
+SIDE_BY_SIDE = ["start", "gate", "quiesce", "drain", "route", "readmit", "stop"]
+ONE_AFTER_THE_OTHER = ["quiesce", "drain", "stop", "start", "gate", "route", "readmit"]
 
 
 def at(order: Order, step: Step) -> Progress:
@@ -120,7 +120,7 @@ def test_whoever_resumes_begins_the_path_again(order, step):
 
 
 def test_a_switch_that_only_had_to_stop_something_closes_nothing_again():
-    """Resumed at its last step, start-first, what serves is only made sure of; undone it is whole."""
+    """Resumed at its last step, what serves is only made sure of; undone, the path is whole."""
     resumed = resume(at(FIRST, Step.STOP))
     assert resumed is not None
     assert walked(resumed)[0] == ["start", "stop"]
