@@ -14,6 +14,7 @@ from anvil_trio.upstream.transport import MemberTransport
 __all__ = ["is_healthy", "wait_until_healthy"]
 
 _TIMEOUT_S = 2.0
+_FIRST_PAUSE_S = 0.1
 _MAX_BYTES = 65_536
 _GOOD = range(200, 400)
 
@@ -34,9 +35,12 @@ async def wait_until_healthy(
 ) -> None:
     """Return once it is healthy and still runs. Raises LifecycleFailed if either fails.
 
+    It is asked often at first, and in the end every `poll_s`.
+
     A health page that answers proves nothing about a process that is gone: another server may have
     the port.
     """
+    pause_s = min(_FIRST_PAUSE_S, poll_s)
     with trio.move_on_after(within_s):
         while True:
             is_good = await is_healthy(serve)
@@ -44,5 +48,6 @@ async def wait_until_healthy(
                 raise LifecycleFailed(Fault.EXITED)
             if is_good:
                 return
-            await trio.sleep(poll_s)
+            await trio.sleep(pause_s)
+            pause_s = min(2 * pause_s, poll_s)
     raise LifecycleFailed(Fault.NOT_HEALTHY)

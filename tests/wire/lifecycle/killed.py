@@ -17,7 +17,7 @@ _seen: list[Step | None] = []
 
 
 def save(self: OperationStore, journal: Journal) -> None:
-    """Write the journal, or be gone: before the step's work it is written, after it not any more."""
+    """Write the journal and be gone before the step's work, or be gone after it instead."""
     is_after = sys.argv[2] == "after"
     if is_after and _seen and _seen[-1] == sys.argv[1]:
         os.kill(os.getpid(), signal.SIGKILL)

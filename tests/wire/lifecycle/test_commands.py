@@ -3,9 +3,10 @@
 import json
 import socket
 import sys
+from functools import partial
 
-import httpx
 import pytest
+import trio
 
 from anvil_trio.cli.router_orders import HttpOrders
 from anvil_trio.lifecycle.faults import LifecycleFailed
@@ -94,14 +95,18 @@ def test_a_mode_is_entered_and_left_without_any_router(home):
 
 
 async def test_only_a_refused_connection_says_that_there_is_no_router():
-    """A server that is there and never answers is no router that is not running."""
+    """A server that is there and says nothing is no router that is not running."""
     environ = {"ANVIL_ROUTER_TOKEN": "token", "ANVIL_SERVING_NO_HOME_ENV": "1"}
     url = f"http://127.0.0.1:{free_port()}"
     assert await HttpOrders(url, environ).installed() is None
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        there = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        with pytest.raises(httpx.ReadTimeout):
-            httpx.get(there, timeout=0.1, trust_env=False)
+    async with trio.open_nursery() as nursery:
+        (listener,) = await nursery.start(
+            partial(trio.serve_tcp, trio.SocketStream.aclose, 0, host="127.0.0.1")
+        )
+        there = f"http://127.0.0.1:{listener.socket.getsockname()[1]}"
+        with pytest.raises(LifecycleFailed, match=r"^router_unreachable$"):
+            await HttpOrders(there, environ).installed()
+        nursery.cancel_scope.cancel()
     for bad, code in (
         ("http://kanarie.test", "invalid_router_url"),
         (url, "router_token_required"),
