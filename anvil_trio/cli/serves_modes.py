@@ -30,7 +30,7 @@ _group = click.option(
     required=True,
     help="The serves that have the GPUs when the mode is left.",
 )
-_id = click.argument("name", metavar="ID")
+_id = click.argument("name", metavar="NAME")
 
 MakeOrder = Callable[[Manifest], ModeOrder]
 

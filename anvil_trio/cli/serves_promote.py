@@ -24,7 +24,7 @@ _ONE_OF = "Only one of --dry-run, --resume and --rollback may be given."
 
 
 @click.command()
-@click.argument("name", metavar="PLAN")
+@click.argument("plan", metavar="PLAN")
 @MANIFEST_OPTION
 @CONFIG_OPTION
 @ROUTER_OPTION
@@ -34,7 +34,7 @@ _ONE_OF = "Only one of --dry-run, --resume and --rollback may be given."
 @CONFIRM_OPTION
 @JSON_OPTION
 def promote(
-    name: str,
+    plan: str,
     manifest: str | None,
     config: str | None,
     router_url: str | None,
@@ -45,7 +45,7 @@ def promote(
     is_confirmed: bool,
     is_json: bool,
 ) -> None:
-    """Let one serve take over from another, without a request lost.
+    """Let one serve take over from another; no request that runs is cut.
 
     The new serve is started and healthy, its gate passes, the tiers are drained, the router's file
     is replaced and activated, the tiers are opened after a fresh proof, and then the old serve is
@@ -57,23 +57,23 @@ def promote(
 
     async def work() -> Answer:
         found = place.manifest()
-        plan = found.promotion(name)
-        if plan is None:
+        chosen = found.promotion(plan)
+        if chosen is None:
             raise CommandFailed(UNKNOWN_NAME)
         desk = place.desk(found)
-        planned = preview(desk, plan)
+        planned = preview(desk, chosen)
         if is_dry_run:
             steps = " -> ".join(step.value for step in steps_of(planned.order, planned.path))
             return Answer(
                 {"applied": False, "dry_run": True, "operation": project_journal(planned)},
-                [f"{plan.name}: {plan.rollback} -> {plan.target}", steps],
+                [f"{chosen.name}: {chosen.rollback} -> {chosen.target}", steps],
             )
         if not is_confirmed:
             raise CommandFailed(CONFIRM)
         if is_resumed:
-            return tell_outcome(await resume_promotion(desk, plan))
+            return tell_outcome(await resume_promotion(desk, chosen))
         if is_rolled_back:
-            return tell_outcome(await roll_back_promotion(desk, plan))
-        return tell_outcome(await begin_promotion(desk, plan))
+            return tell_outcome(await roll_back_promotion(desk, chosen))
+        return tell_outcome(await begin_promotion(desk, chosen))
 
     answer("serves promote", work, is_json=is_json)

@@ -120,10 +120,15 @@ def _leaves(info: dict[str, object], words: tuple[str, ...]) -> Iterator[Command
     if not commands:
         params = cast("list[dict[str, object]]", info["params"])
         options = tuple(_option(each) for each in params if _is_option(each))
-        arguments = tuple(str(each["metavar"]) for each in params if not _is_option(each))
+        arguments = tuple(_argument(each) for each in params if not _is_option(each))
         shown = tuple(option for option in options if option.name != "--help")
         # How docstrings are indented depends on the version of Python.
         yield CommandSpec(words, inspect.cleandoc(str(info["help"])), shown, arguments)
+
+
+def _argument(info: dict[str, object]) -> str:
+    name = str(info["name"]).upper()
+    return name if info["required"] else f"[{name}]"
 
 
 def _is_option(info: dict[str, object]) -> bool:

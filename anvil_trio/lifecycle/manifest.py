@@ -204,6 +204,13 @@ def _check_promotion(plan: Table, serves: Sequence[Table]) -> Iterator[ConfigPro
     if plan.get("target") and plan.get("target") == plan.get("rollback"):
         yield plan.conflict("rollback", "must be another serve than target")
     affected = _texts(plan, "affected_tiers")
+    ports = [
+        serve.get("port")
+        for key in ("target", "rollback")
+        if (serve := by_name.get(plan.get(key))) is not None
+    ]
+    if len(ports) > 1 and len(set(ports)) == 1 and ports[0] is not None:
+        yield plan.conflict("target", "must have another port than rollback: both run for a while")
     for key in ("target", "rollback"):
         name = plan.get(key)
         serve = by_name.get(name)

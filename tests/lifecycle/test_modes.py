@@ -115,7 +115,7 @@ async def test_a_mode_that_cannot_be_entered_is_undone(tmp_path, fault):
     assert world.events == [("profile.leave", "big")]
 
 
-@pytest.mark.parametrize("fault", ["", "health duo", "stop east", "activate"])
+@pytest.mark.parametrize("fault", ["", "health duo"])
 @pytest.mark.parametrize("then", [ENTER, LEAVE])
 @pytest.mark.parametrize("first", [ENTER, LEAVE])
 async def test_a_kill_at_any_moment_is_taken_up(tmp_path, first, then, fault):

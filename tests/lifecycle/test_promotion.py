@@ -168,6 +168,22 @@ async def test_a_rollback_that_fails_leaves_the_new_serve_in_place(tmp_path, fau
     assert await code_of(roll_back_promotion(world.desk(), world.plan)) == "nothing_to_roll_back"
 
 
+async def test_the_old_serve_is_not_stopped_for_a_new_one_that_is_not_well(tmp_path):
+    """Before anything that served is ended, what stays is looked at once more."""
+    world = World(tmp_path)
+    desk = world.desk()
+    real = desk.engines.is_healthy
+
+    async def is_healthy(serve):
+        return serve.name != "new" and await real(serve)
+
+    desk.engines.is_healthy = is_healthy  # type: ignore[method-assign]
+    outcome = await promote(desk, world.plan)
+    assert outcome.journal.error == "serve_not_healthy"
+    assert "stop old" not in world.told
+    is_whole(world, "old")
+
+
 async def test_an_undoing_that_cannot_drain_leaves_nothing_closed(tmp_path):
     """Its route leads to what runs, so it is opened again until somebody takes it up."""
     world = World(tmp_path, sick={"stop old"})
@@ -258,6 +274,31 @@ async def test_a_serve_that_the_files_lost_is_not_guessed(tmp_path):
     outcome = await roll_back_promotion(world.desk(), plan)
     assert outcome.journal.error == "serve_unknown"
     assert not outcome.journal.progress.is_finished
+
+
+@pytest.mark.parametrize(
+    ("command", "is_passed"), [("true", True), ("false", False), ("/no", False)]
+)
+async def test_nothing_is_closed_before_the_gate_has_passed(tmp_path, command, is_passed):
+    """A gate that fails or is not there is undone like any other step."""
+    world = World(tmp_path)
+    plan = world.plan.model_copy(update={"gate": (command,)})
+    outcome = await promote(world.desk(), plan)
+    assert outcome.is_success is is_passed
+    assert outcome.journal.error == (None if is_passed else "gate_failed")
+    assert ("quiesce chat" in world.told) is is_passed
+    is_whole(world, "new" if is_passed else "old")
+
+
+async def test_bytes_that_were_lost_before_the_route_moves_are_not_replaced_by_others(tmp_path):
+    """The step fails, and so does its undoing, until somebody looks."""
+    world = World(tmp_path)
+    desk = world.desk()
+    switch = desk.switch(is_routed=True)
+    journal = desk.store.create(preview(desk, world.plan), {})
+    with pytest.raises(LifecycleFailed, match="operation_unreadable"):
+        await switch._route(journal)
+    assert world.installed_file() == world.digest("old")
 
 
 async def test_a_preview_touches_nothing(tmp_path):

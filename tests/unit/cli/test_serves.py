@@ -240,7 +240,7 @@ def test_no_backer_is_its_own_refusal(home, said):
         ("serves.toml", None, "serves_manifest_invalid", "the file cannot be read"),
         (
             "serves.toml",
-            native("old") + native("new") + SWAP.replace("new.toml", "kanarie.toml"),
+            native("old") + native("new", port="8102") + SWAP.replace("new.toml", "kanarie.toml"),
             "serves_manifest_invalid",
             "promotion[0].router_config: must name a file that can be read",
         ),

@@ -77,6 +77,7 @@ def test_a_set_is_all_of_its_files():
         "(file 2) serve[0].port: must be a whole number from 1 to 65535"
     ]
     assert problems(first, "x = ")[0].startswith("(file 2): the file is not valid TOML")
+    assert problems("x = ")[0].startswith("the file is not valid TOML")
     assert "serve[0].port: must be a whole number from 1 to 65535" in problems(
         native("one", port="0"), "kanarie = 1"
     )
@@ -204,7 +205,7 @@ def test_a_name_is_a_serve_a_group_or_all():
             ["gpu_roles[1].id: must be unique in the set"],
         ),
         (
-            native("old") + native("new") + SWAP + SWAP,
+            native("old") + native("new", port="8102") + SWAP + SWAP,
             ["promotion[1].name: must be unique in the set"],
         ),
         (
@@ -212,23 +213,34 @@ def test_a_name_is_a_serve_a_group_or_all():
             ["promotion[0].target: must name a serve of the set"],
         ),
         (
-            native("old") + native("new") + SWAP.replace('"new"', "1"),
+            native("old") + native("new", port="8102") + SWAP.replace('"new"', "1"),
             ["promotion[0].target: must match [A-Za-z][A-Za-z0-9_-]{0,63}"],
         ),
         (
             native("old") + SWAP.replace('"new"', '"old"'),
-            ["promotion[0].rollback: must be another serve than target"],
+            [
+                "promotion[0].rollback: must be another serve than target",
+                "promotion[0].target: must have another port than rollback: both run for a while",
+            ],
         ),
         (
-            native("old") + native("new", router_tier='"kanarie"') + SWAP,
+            native("old") + native("new") + SWAP,
+            ["promotion[0].target: must have another port than rollback: both run for a while"],
+        ),
+        (
+            (native("old") + native("new")).replace("8101", "0") + SWAP,
+            [f"serve[{each}].port: must be a whole number from 1 to 65535" for each in (0, 1)],
+        ),
+        (
+            native("old") + native("new", port="8102", router_tier='"kanarie"') + SWAP,
             ["promotion[0].affected_tiers: must have the router_tier of both serves"],
         ),
         (
-            native("old") + native("new") + SWAP.replace('["chat"]', "[]"),
+            native("old") + native("new", port="8102") + SWAP.replace('["chat"]', "[]"),
             ["promotion[0].affected_tiers: must be an array of 1 to 200 different tiers"],
         ),
         (
-            native("old") + native("new") + SWAP + "drain_timeout = 3601\n",
+            native("old") + native("new", port="8102") + SWAP + "drain_timeout = 3601\n",
             ["promotion[0].drain_timeout: must be a number of seconds above 0 and at most 3600"],
         ),
     ],
