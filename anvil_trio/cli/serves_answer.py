@@ -1,11 +1,10 @@
 """How every `serves` command answers: lines or one JSON object, and the status that it means."""
 
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import click
-import trio
 from pydantic import JsonValue
 
 from anvil_trio.cli.envelope import CommandFailed, Failure, render_envelope
@@ -31,14 +30,14 @@ class Answer:
 
 def answer(
     command: str,
-    work: Callable[[], Awaitable[Answer]],
+    work: Callable[[], Answer],
     *,
     is_json: bool,
     refused_as: Exit = Exit.EXECUTION,
 ) -> None:
     """Do the work, say what came of it, and exit with the status that this means."""
     try:
-        found = trio.run(work)
+        found = work()
     except FilesInvalid as invalid:
         problems: list[JsonValue] = [
             {"path": each.path, "code": each.code.value, "message": each.message}

@@ -1,8 +1,10 @@
 """`anvil-serving serves mode` and `serves profile`: two GPUs for one serve, or each for its own."""
 
 from collections.abc import Callable
+from functools import partial
 
 import click
+import trio
 from pydantic import JsonValue
 
 from anvil_trio.cli.envelope import CommandFailed
@@ -57,7 +59,7 @@ def mode_status(manifest: str | None, *, is_json: bool) -> None:
         data: JsonValue = {"mode": shown.state.value, "running": [*shown.running]}
         return Answer(data, [f"{shown.state.value}: {', '.join(shown.running) or 'nothing runs'}"])
 
-    answer("serves mode status", work, is_json=is_json)
+    answer("serves mode status", partial(trio.run, work), is_json=is_json)
 
 
 @mode.command("preview")
@@ -143,7 +145,7 @@ def profile_list(manifest: str | None, *, is_json: bool) -> None:
     """List the profiles; no configuration is needed, and nothing is asked or changed."""
     place = Place(manifest)
 
-    async def work() -> Answer:
+    def work() -> Answer:
         found = place.profiles(place.manifest())
         lines = [f"{each.id}: {each.mode.value}, {each.exclusive_target}" for each in found]
         return Answer({"profiles": [each.model_dump(mode="json") for each in found]}, lines)
@@ -238,7 +240,7 @@ def _preview(command: str, place: Place, make: MakeOrder, *, is_json: bool) -> N
         ]
         return Answer({"applied": False, "dry_run": True, "operation": planned}, lines)
 
-    answer(command, work, is_json=is_json, refused_as=Exit.USAGE)
+    answer(command, partial(trio.run, work), is_json=is_json, refused_as=Exit.USAGE)
 
 
 def _change(
@@ -255,7 +257,7 @@ def _change(
             return Answer({"applied": False, "operation": None}, ["it is so already"])
         return tell_outcome(outcome)
 
-    answer(command, work, is_json=is_json, refused_as=Exit.USAGE)
+    answer(command, partial(trio.run, work), is_json=is_json, refused_as=Exit.USAGE)
 
 
 def _joined(names: JsonValue) -> str:

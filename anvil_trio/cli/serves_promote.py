@@ -1,6 +1,9 @@
 """`anvil-serving serves promote`: one serve takes over from another, and the way back."""
 
+from functools import partial
+
 import click
+import trio
 
 from anvil_trio.cli.envelope import CommandFailed
 from anvil_trio.cli.serves_answer import Answer, answer, project_journal, tell_outcome
@@ -76,4 +79,4 @@ def promote(
             return tell_outcome(await roll_back_promotion(desk, chosen))
         return tell_outcome(await begin_promotion(desk, chosen))
 
-    answer("serves promote", work, is_json=is_json)
+    answer("serves promote", partial(trio.run, work), is_json=is_json)

@@ -1,8 +1,10 @@
 """`anvil-serving serves up|down|status|list|up-for`: one serve, or the members of a group."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 import click
+import trio
 from pydantic import JsonValue
 
 from anvil_trio.cli.envelope import CommandFailed, Failure
@@ -58,7 +60,7 @@ def up(name: str, manifest: str | None, *, is_confirmed: bool, is_json: bool) ->
         with place.lock():
             return await _each(chosen, start, place.events(), EventKind.SERVE_UP)
 
-    answer("serves up", work, is_json=is_json)
+    answer("serves up", partial(trio.run, work), is_json=is_json)
 
 
 @click.command()
@@ -81,7 +83,7 @@ def down(name: str, manifest: str | None, *, is_confirmed: bool, is_json: bool) 
             stop = place.engines(found).stop
             return await _each(chosen, stop, place.events(), EventKind.SERVE_DOWN)
 
-    answer("serves down", work, is_json=is_json)
+    answer("serves down", partial(trio.run, work), is_json=is_json)
 
 
 @click.command()
@@ -102,7 +104,7 @@ def status(name: str | None, manifest: str | None, *, is_json: bool) -> None:
         lines = [f"{row['name']}: {row['state']}, {_good(row['healthy'])}" for row in rows]
         return Answer({"serves": [*rows]}, lines)
 
-    answer("serves status", work, is_json=is_json)
+    answer("serves status", partial(trio.run, work), is_json=is_json)
 
 
 @click.command("list")
@@ -112,7 +114,7 @@ def list_serves(manifest: str | None, *, is_json: bool) -> None:
     """List the serves, GPUs and promotions that the files declare; nothing is asked or changed."""
     place = Place(manifest)
 
-    async def work() -> Answer:
+    def work() -> Answer:
         found = place.manifest()
         lines = [f"{each.name}: {each.runtime.value}, port {each.port}" for each in found.serves]
         lines += [f"{plan.name}: promotes {plan.target}" for plan in found.promotions]
@@ -161,7 +163,7 @@ def up_for(
         data: JsonValue = {**chain, "started": True, "event_recorded": is_told}
         return Answer(data, [f"{serve.name}: up"])
 
-    answer("serves up-for", work, is_json=is_json)
+    answer("serves up-for", partial(trio.run, work), is_json=is_json)
 
 
 def _backer(place: Place, alias: str) -> tuple[Serve, dict[str, JsonValue]]:

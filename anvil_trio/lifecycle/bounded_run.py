@@ -42,18 +42,18 @@ async def run_bounded(command: Sequence[str], *, within_s: float, folder: Path) 
             return Ended(status, bytes(output))
         return None
     finally:
-        await _end(process)
+        with trio.move_on_after(3 * _PATIENCE_S, shield=True):  # a killed process is soon gone
+            await _end(process)
 
 
 async def _end(process: trio.Process) -> None:
-    with trio.CancelScope(shield=True):  # bounded: a killed process is soon gone
-        if process.poll() is None:
-            process.terminate()
-            with trio.move_on_after(_PATIENCE_S):
-                await process.wait()
-        if process.poll() is None:
-            process.kill()
-            with trio.move_on_after(_PATIENCE_S):
-                await process.wait()
-        assert process.stdout is not None, "it was asked for"
-        await process.stdout.aclose()
+    if process.poll() is None:
+        process.terminate()
+        with trio.move_on_after(_PATIENCE_S):
+            await process.wait()
+    if process.poll() is None:
+        process.kill()
+        with trio.move_on_after(_PATIENCE_S):
+            await process.wait()
+    assert process.stdout is not None, "it was asked for"
+    await process.stdout.aclose()

@@ -1,5 +1,7 @@
 """Promotions, in memory: every order of effects, every failure, and a kill at every moment."""
 
+from collections.abc import Mapping
+
 import pytest
 
 from anvil_trio.lifecycle.faults import LifecycleFailed
@@ -257,7 +259,17 @@ async def test_a_kept_configuration_that_is_damaged_is_not_resumed(tmp_path):
     with pytest.raises(Killed):
         await promote(world.desk(), world.plan)
     world.kill_at = -1
-    world.kept = {key: {} for key in world.kept}
+    lost: list[Mapping[str, bytes]] = [
+        {},
+        dict.fromkeys(world.kept[next(iter(world.kept))], b"x = "),
+    ]
+    for kept in lost:
+        world.kept = dict.fromkeys(world.kept, kept)
+        await neither_is_taken_up(world)
+
+
+async def neither_is_taken_up(world: World) -> None:
+    """Neither way goes on without what was guarded."""
     for way in (resume_promotion, roll_back_promotion):
         found = await code_of(way(world.desk(), world.plan))
         assert found == "replica_lifecycle_configuration_unavailable"

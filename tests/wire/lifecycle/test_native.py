@@ -279,8 +279,9 @@ async def test_a_serve_that_ends_at_once_is_not_waited_for(tmp_path):
         assert not await engines.is_healthy(sick)
         assert await engines.is_healthy(good)
     finally:
-        for serve in manifest.serves:
-            await engines.stop(serve)
+        with trio.move_on_after(30, shield=True):
+            for serve in manifest.serves:
+                await engines.stop(serve)
     assert await engines.running() == ()
 
 
@@ -305,7 +306,8 @@ async def test_a_gpu_without_room_starts_nothing(tmp_path):
         assert await engines.find(second) is Presence.STOPPED
         await engines.start(first, within_s=30)
     finally:
-        await engines.stop(first)
+        with trio.move_on_after(30, shield=True):
+            await engines.stop(first)
 
 
 def test_the_lock_is_held_by_one_and_ends_with_its_process(tmp_path):
