@@ -237,7 +237,7 @@ def test_no_backer_is_its_own_refusal(home, said):
             "serves_manifest_invalid",
             "serve[0].name: is required",
         ),
-        ("serves.toml", None, "serves_manifest_invalid", "the file cannot be read"),
+        ("serves.toml", None, "serves_manifest_invalid", "there is no such file"),
         (
             "serves.toml",
             native("old") + native("new", port="8102") + SWAP.replace("new.toml", "kanarie.toml"),
@@ -245,7 +245,7 @@ def test_no_backer_is_its_own_refusal(home, said):
             "promotion[0].router_config: must name a file that can be read",
         ),
         ("serve-profiles.toml", "x = 1\n", "serve_profiles_invalid", "schema: must be"),
-        ("serve-profiles.toml", None, "serve_profiles_invalid", "the file cannot be read"),
+        ("serve-profiles.toml", None, "serve_profiles_invalid", "there is no such file"),
         (
             "events.toml",
             "[events]\nx = 1\n",

@@ -20,13 +20,13 @@ def stage(tmp_path_factory):
 
 
 @contextmanager
-def begun_stream(stage: Stage) -> Iterator[http.client.HTTPResponse]:
-    """A stream of some seconds through the router, that has begun, and ends whole."""
+def begun_stream(stage: Stage, tokens: int = 60) -> Iterator[http.client.HTTPResponse]:
+    """A stream through the router that has begun; 20 tokens take a second."""
     connection = http.client.HTTPConnection(stage.url.rpartition("/")[2], timeout=60)
     body = {
         "model": "chat",
         "stream": True,
-        "max_tokens": 60,
+        "max_tokens": tokens,
         "messages": [{"role": "user", "content": "hi"}],
     }
     headers = {"authorization": f"Bearer {TOKEN}", "content-type": "application/json"}
@@ -36,14 +36,14 @@ def begun_stream(stage: Stage) -> Iterator[http.client.HTTPResponse]:
             assert reply.status == 200
             reply.readline()
             yield reply
-            assert reply.read().endswith(b"data: [DONE]\n\n")
 
 
 def test_a_promotion_moves_from_port_to_port_and_back(stage):
     """Process up, healthy, drained, route moved, old process gone; a stream goes on meanwhile."""
     stage.write()
-    with begun_stream(stage):
+    with begun_stream(stage) as reply:
         status, answer = stage.promote("--confirm")
+        assert reply.read().endswith(b"data: [DONE]\n\n")
     assert (status, answer["ok"]) == (0, True), answer
     stage.assert_whole("new")
     status, answer = stage.promote("--rollback", "--confirm")
@@ -66,11 +66,15 @@ def test_a_serve_that_is_never_healthy_is_stopped_again(stage):
 
 
 def test_a_tier_that_does_not_drain_in_time_is_opened_again(stage):
-    """The stream that was in the way goes on to its end."""
+    """The stream that was in the way goes on."""
     stage.write(drain=0.3)
-    with begun_stream(stage):
+    with begun_stream(stage, tokens=4000) as reply:
         status, answer = stage.promote("--confirm")
-        assert stage.tier()["state"] == "admitting"
+        row = stage.tier()
+        assert (row["state"], row["active_requests"]) == ("admitting", 1)
+        assert [
+            line for line in (reply.readline(), reply.readline()) if line.startswith(b"data: {")
+        ]
     assert status == 1
     assert answer["error"]["code"] == "not_drained"
     assert stage.journals()[-1]["path"] == "reopen"
