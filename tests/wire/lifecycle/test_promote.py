@@ -20,8 +20,8 @@ def stage(tmp_path_factory):
 
 
 @contextmanager
-def begun_stream(stage: Stage, tokens: int = 60) -> Iterator[http.client.HTTPResponse]:
-    """A stream through the router that has begun; 20 tokens take a second."""
+def begun_stream(stage: Stage, tokens: int = 15) -> Iterator[http.client.HTTPResponse]:
+    """A stream through the router that has begun; 5 tokens take a second."""
     connection = http.client.HTTPConnection(stage.url.rpartition("/")[2], timeout=60)
     body = {
         "model": "chat",
@@ -68,7 +68,7 @@ def test_a_serve_that_is_never_healthy_is_stopped_again(stage):
 def test_a_tier_that_does_not_drain_in_time_is_opened_again(stage):
     """The stream that was in the way goes on."""
     stage.write(drain=0.3)
-    with begun_stream(stage, tokens=4000) as reply:
+    with begun_stream(stage, tokens=200) as reply:
         status, answer = stage.promote("--confirm")
         row = stage.tier()
         assert (row["state"], row["active_requests"]) == ("admitting", 1)
