@@ -20,6 +20,7 @@ __all__ = [
     "check_tls_files",
     "config_path",
     "expand_path",
+    "home_path",
     "load_config",
     "read_config",
     "resolve_secret",
@@ -52,6 +53,11 @@ def topology_path(cli_path: str | None, environ: Mapping[str, str], cwd: Path) -
     if cli_path is not None:
         return cwd / expand_path(cli_path, environ)
     return cwd / _operator_home(environ) / _TOPOLOGY_NAME
+
+
+def home_path(environ: Mapping[str, str], cwd: Path) -> Path:
+    """The operator's home: `$ANVIL_SERVING_HOME`, else `~/.anvil-serving`; it need not exist."""
+    return cwd / _operator_home(environ)
 
 
 def read_config(path: Path) -> bytes:
