@@ -18,14 +18,18 @@ from anvil_trio.config.json_object import read_json_object
 from anvil_trio.upstream.stream import Head, UpstreamStream
 from anvil_trio.upstream.transport import MemberTransport
 
-__all__ = ["MAX_REPLY_BYTES", "Question", "ask_router"]
+__all__ = ["MAX_REPLY_BYTES", "ORDER_ERRORS", "Question", "ask_router"]
 
 MAX_REPLY_BYTES = 262_144
 
-_ERRORS = {
+ORDER_ERRORS = {
     "invalid_transition": "The router refuses this: no such tier or member, or it is not quiesced.",
     "server_busy": "The router is busy with other orders.",
     "transition_failed": "The router could not do it; nothing has changed.",
+    "activation_digest_mismatch": "The router's own file does not hold what was written.",
+    "activation_config_invalid": "The router finds its configuration not valid, or lacks a secret.",
+    "activation_requires_restart": "The router takes this change only when it is restarted.",
+    "activation_failed": "The router did not take it up; nothing has changed.",
 }
 
 
@@ -92,13 +96,13 @@ async def _read(stream: UpstreamStream) -> tuple[int, bytes | None]:
 
 
 def _refusal(status: int, reply: object) -> CommandFailed:
-    """The router's own code, if it is one of those that a transition may have."""
+    """The router's own code, if it is one of those that an order may have."""
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         return _transport("router_access_denied", "The router does not accept this token.")
     error = reply.get("error") if isinstance(reply, dict) else None
     code = error.get("code") if isinstance(error, dict) else None
-    if isinstance(code, str) and code in _ERRORS:
-        return CommandFailed(Failure(Exit.EXECUTION, code, _ERRORS[code]))
+    if isinstance(code, str) and code in ORDER_ERRORS:
+        return CommandFailed(Failure(Exit.EXECUTION, code, ORDER_ERRORS[code]))
     return _transport("router_http_error", "The router did not do what was asked.")
 
 

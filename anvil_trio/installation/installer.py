@@ -120,10 +120,8 @@ class Installer:
             code = failed.code
         if code is not None:
             failed_at, self._progress = self._progress.next, self._progress.fail()
-        with trio.CancelScope(shield=True):  # bounded: each step back is
-            await self._go_back()
-            outcome = await self._conclude(failed_at, code)
-        return outcome
+        await self._go_back()
+        return await self._conclude(failed_at, code)
 
     async def _go(self) -> None:
         while (step := self._progress.next) is not None:
