@@ -18,7 +18,7 @@ from anvil_trio.installation.plan import Look, TierRow
 __all__ = ["CLOSED_FOR", "HttpRouter"]
 
 CLOSED_FOR = "promotion"
-"""The reason that a router forgets when it is started anew: what was closed for that is then open."""
+"""The reason that ends with the process: what was closed for it is open after a restart."""
 
 _TIMEOUT_S = 30.0
 _LOOK_S = 5.0

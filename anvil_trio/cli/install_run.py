@@ -69,11 +69,9 @@ def install(
     environ = os.environ
     try:
         home = home_path(environ, Path.cwd())
-        settings = _settings(home)
-        command = settings.restart_command
-        if is_restart and command is None:
-            raise InstallFailed(InstallFault.NO_COMMAND)
-        restart = partial(run_restart, command or (), home, settings.restart_timeout_s)
+        settings = _settings(home, needs_command=is_restart)
+        command = settings.restart_command or ()
+        restart = partial(run_restart, command, home, settings.restart_timeout_s)
         bounds = Bounds(drain_timeout, settings.start_timeout_s)
         router = _router(router_url, environ)
         way = Way.RESTART if is_restart else Way.HOT
@@ -101,13 +99,16 @@ async def _run(make_installer: Callable[[], Installer]) -> Outcome:
     return outcome
 
 
-def _settings(home: Path) -> InstallSettings:
+def _settings(home: Path, *, needs_command: bool) -> InstallSettings:
     try:
-        return parse_settings(read_regular(home / _SETTINGS_NAME, MAX_CONFIG_BYTES))
+        settings = parse_settings(read_regular(home / _SETTINGS_NAME, MAX_CONFIG_BYTES))
     except FileNotFoundError:
-        return InstallSettings()
+        settings = InstallSettings()
     except (ConfigError, OSError, ValueError):
         raise InstallFailed(InstallFault.SETTINGS_INVALID) from None
+    if needs_command and settings.restart_command is None:
+        raise InstallFailed(InstallFault.NO_COMMAND)
+    return settings
 
 
 def _router(url: str | None, environ: Mapping[str, str]) -> RouterOrders:
