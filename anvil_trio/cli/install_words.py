@@ -6,7 +6,7 @@ from pydantic import JsonValue
 
 from anvil_trio.cli.envelope import Failure
 from anvil_trio.cli.exits import Exit
-from anvil_trio.cli.router_client import ORDER_ERRORS
+from anvil_trio.cli.router_client import ORDER_REFUSALS
 from anvil_trio.installation.faults import InstallFault
 from anvil_trio.installation.installer import Outcome
 from anvil_trio.installation.journal import HOW_TO_GO_ON
@@ -32,7 +32,7 @@ _USAGE = {
     InstallFault.LIVE_UNREADABLE: "The router's file, or what is beside it, cannot be read.",
 }
 _EXECUTION = {
-    **ORDER_ERRORS,
+    **{code: failure.message for code, failure in ORDER_REFUSALS.items()},
     InstallFault.LOCKED: "Another command changes what serves on this machine.",
     InstallFault.LIVE_CHANGED: "Somebody else has changed the router's file meanwhile.",
     InstallFault.NOT_WRITTEN: "The router's file could not be replaced.",

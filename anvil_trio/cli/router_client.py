@@ -4,7 +4,8 @@ No proxy, no redirect, no setting of the environment; what goes wrong is told in
 show neither the address nor the token nor what the router said (R012).
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from http import HTTPStatus
 
 import httpx
@@ -18,24 +19,51 @@ from anvil_trio.config.json_object import read_json_object
 from anvil_trio.upstream.stream import Head, UpstreamStream
 from anvil_trio.upstream.transport import MemberTransport
 
-__all__ = ["MAX_REPLY_BYTES", "ORDER_ERRORS", "Question", "ask_router"]
+__all__ = ["ACCESS_DENIED", "MAX_REPLY_BYTES", "ORDER_REFUSALS", "Question", "ask_router"]
 
 MAX_REPLY_BYTES = 262_144
 
-ORDER_ERRORS = {
-    "invalid_transition": "The router refuses this: no such tier or member, or it is not quiesced.",
-    "server_busy": "The router is busy with other orders.",
-    "transition_failed": "The router could not do it; nothing has changed.",
-    "activation_digest_mismatch": "The router's own file does not hold what was written.",
-    "activation_config_invalid": "The router finds its configuration not valid, or lacks a secret.",
-    "activation_requires_restart": "The router takes this change only when it is restarted.",
-    "activation_failed": "The router did not take it up; nothing has changed.",
+ACCESS_DENIED = Failure(
+    Exit.TRANSPORT, "router_access_denied", "The router does not accept this token."
+)
+
+
+def _told(code: str, message: str) -> Failure:
+    return Failure(Exit.EXECUTION, code, message)
+
+
+ORDER_REFUSALS = {
+    "invalid_transition": _told(
+        "invalid_transition",
+        "The router refuses this: no such tier or member, or it is not quiesced.",
+    ),
+    "server_busy": _told("server_busy", "The router is busy with other orders."),
+    "transition_failed": _told(
+        "transition_failed", "The router could not do it; nothing has changed."
+    ),
+    "activation_digest_mismatch": _told(
+        "activation_digest_mismatch", "The router's own file does not hold what was written."
+    ),
+    "activation_config_invalid": _told(
+        "activation_config_invalid",
+        "The router finds its configuration not valid, or lacks a secret.",
+    ),
+    "activation_requires_restart": _told(
+        "activation_requires_restart",
+        "The router takes this change only when it is restarted.",
+    ),
+    "activation_failed": _told(
+        "activation_failed", "The router did not take it up; nothing has changed."
+    ),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One request. `body` makes it a POST; `query` is that of a GET."""
+    """One request. `body` makes it a POST; `query` is that of a GET.
+
+    `refusals` says what the router's own codes mean for who asks; any other is no answer.
+    """
 
     url: str
     token: str
@@ -43,6 +71,7 @@ class Question:
     query: dict[str, str]
     body: dict[str, JsonValue] | None
     timeout_s: float
+    refusals: Mapping[str, Failure] = field(default_factory=lambda: ORDER_REFUSALS)
 
 
 async def ask_router(question: Question) -> dict[str, JsonValue]:
@@ -56,7 +85,7 @@ async def ask_router(question: Question) -> dict[str, JsonValue]:
         raise _transport("router_response_oversized", "The router's answer is too large.")
     reply = read_json_object(body)
     if status != HTTPStatus.OK:
-        raise _refusal(status, reply)
+        raise CommandFailed(_refusal(status, reply, question.refusals))
     if reply is None:
         raise _transport("router_response_invalid", "The router's answer could not be read.")
     return dict(reply)
@@ -95,15 +124,15 @@ async def _read(stream: UpstreamStream) -> tuple[int, bytes | None]:
     return head.status, bytes(body)
 
 
-def _refusal(status: int, reply: object) -> CommandFailed:
-    """The router's own code, if it is one of those that an order may have."""
+def _refusal(status: int, reply: object, refusals: Mapping[str, Failure]) -> Failure:
+    """What a reply that is no success means, by the router's own code where it is one of ours."""
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-        return _transport("router_access_denied", "The router does not accept this token.")
+        return ACCESS_DENIED
     error = reply.get("error") if isinstance(reply, dict) else None
     code = error.get("code") if isinstance(error, dict) else None
-    if isinstance(code, str) and code in ORDER_ERRORS:
-        return CommandFailed(Failure(Exit.EXECUTION, code, ORDER_ERRORS[code]))
-    return _transport("router_http_error", "The router did not do what was asked.")
+    if isinstance(code, str) and code in refusals:
+        return refusals[code]
+    return Failure(Exit.TRANSPORT, "router_http_error", "The router did not do what was asked.")
 
 
 def _transport(code: str, message: str) -> CommandFailed:

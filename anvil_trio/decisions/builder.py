@@ -1,5 +1,6 @@
 """What the exchange learns of one request along the way, until it becomes a record."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from anvil_trio.config.model import Tier
@@ -82,12 +83,28 @@ class RecordBuilder:
     attempted_at: float | None = None  # the connection to the member began
     first_content_at: float | None = None  # the first text, reasoning or tool argument went out
     upstream_ended_at: float | None = None  # the engine's reply was read or given up
+    live_usage: Callable[[], Usage] | None = None  # while a reply is read: the counts so far
 
     _route: str = field(default=UNPARSED_ROUTE, init=False)
     _tier: Tier | None = field(default=None, init=False)
     _member_id: MemberId | None = field(default=None, init=False)
     _schedule: Schedule | None = field(default=None, init=False)
     _is_finished: bool = field(default=False, init=False)
+
+    @property
+    def route(self) -> str:
+        """The alias, or the fixed word that stands for it."""
+        return self._route
+
+    @property
+    def tier(self) -> Tier | None:
+        """The tier of the alias, once it is known."""
+        return self._tier
+
+    @property
+    def usage_so_far(self) -> Usage:
+        """The engine's counts, also before its reply has ended."""
+        return self.usage if self.live_usage is None else self.live_usage()
 
     def routed(self, alias: Alias, tier: Tier) -> None:
         """The caller's model is configured: this alias, this tier (R001)."""

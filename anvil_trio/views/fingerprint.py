@@ -5,8 +5,7 @@ from hashlib import sha256
 import msgspec
 from pydantic import JsonValue
 
-from anvil_trio.config.model import Compat, MediaPolicy, RouterConfig, Tier
-from anvil_trio.views.replica import project_identity
+from anvil_trio.config.model import Compat, MediaPolicy, ReplicaIdentity, RouterConfig, Tier
 
 __all__ = ["project_config", "public_sha256"]
 
@@ -49,7 +48,7 @@ def _tier(tier: Tier) -> dict[str, JsonValue]:
         "media_policy": _media_policy(tier.media_policy),
         "replica_strategy": tier.replica_strategy,
         "replica_affinity": tier.replica_affinity,
-        "replica_identity": project_identity(tier.replica_identity),
+        "replica_identity": _identity(tier.replica_identity),
         "members": [
             {
                 "id": member.id,
@@ -58,6 +57,17 @@ def _tier(tier: Tier) -> dict[str, JsonValue]:
             }
             for member in sorted(tier.replicas, key=lambda member: member.id)
         ],
+    }
+
+
+def _identity(identity: ReplicaIdentity | None) -> dict[str, JsonValue] | None:
+    if identity is None:
+        return None
+    return {
+        "model_revision": identity.model_revision,
+        "engine_version": identity.engine_version,
+        "image_digest": identity.image_digest,
+        "config_fingerprint": identity.config_fingerprint,
     }
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -102,13 +103,21 @@ async def open_engines(
 
 @asynccontextmanager
 async def open_router(
-    folder: Path, urls: list[str], *, settings: str = "", tier_settings: str = "", **environ: str
+    folder: Path,
+    urls: list[str],
+    *,
+    settings: str = "",
+    tier_settings: str = "",
+    port: int = 0,
+    **environ: str,
 ) -> AsyncIterator[RunningRouter]:
     """A router process over these engines; more lines of `[server]` and of its one tier."""
     log_path = folder / "decisions.jsonl"
     text = render_router_toml(
         {"chat": urls}, model="demo-model", context_limit=8192, log_path=str(log_path)
     )
+    for line in settings.splitlines():  # in the place of what the demo says
+        text = re.sub(rf"^{line.partition('=')[0]}=.*\n", "", text, flags=re.MULTILINE)
     text = text.replace("[server]\n", f"[server]\n{settings}", 1)
     text = text.replace('dialect = "openai"\n', f'dialect = "openai"\n{tier_settings}', 1)
     (folder / "router.toml").write_text(text)
@@ -117,7 +126,7 @@ async def open_router(
     async with trio.open_nursery() as nursery:
         run = partial(
             trio.run_process,
-            [*command, "--port", "0"],
+            [*command, "--port", str(port)],
             cwd=folder,
             env=env,
             stdin=DEVNULL,
