@@ -85,10 +85,7 @@ def restarted_by_hand(router: FileRouter) -> None:
 
 @pytest.mark.parametrize("way", Way)
 def test_whoever_comes_after_a_killed_one_goes_on(tmp_path, way):
-    """T015: the file is the old or the new one, whole, and the same command again completes it.
-
-    Where a journal is left it says so in words, and whatever was closed is opened.
-    """
+    """T015: the file is the old or the new one, whole; the journal tells how to complete it."""
     for moment in count():
         folder = tmp_path / str(moment)
         folder.mkdir()

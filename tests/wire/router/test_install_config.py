@@ -218,10 +218,7 @@ async def test_a_restart_waits_for_streams_and_brings_the_new_tiers(tmp_path):
 
 
 async def test_a_restart_that_does_not_get_its_drain_or_its_router_is_undone(tmp_path):
-    """T015: streams that do not end stop nothing; a router that cannot start comes back as it was.
-
-    The second configuration is valid and names a file for its log that cannot be opened.
-    """
+    """T015: streams that do not end stop nothing; a router that cannot start comes back as it was."""
     ends: list[bytes] = []
     async with open_lab(tmp_path) as lab, supervised(lab):
         old = lab.path("router.toml").read_bytes()
@@ -237,6 +234,7 @@ async def test_a_restart_that_does_not_get_its_drain_or_its_router_is_undone(tmp
         assert ends == [b"data: [DONE]"] * 2
         with lab.path("router-install.toml").open("a") as settings:
             settings.write("start_timeout_s = 8\n")
+        # It is valid, and names files that are not there.
         lab.propose(ceiling='tls_certfile = "/no/cert"\ntls_keyfile = "/no/key"\n')
         status, data, code = await lab.install("--confirm", "--restart")
         assert (status, code) == (1, "router_not_restarted")
