@@ -37,17 +37,17 @@ async def run_restart(command: Sequence[str], folder: Path, within_s: float) -> 
         if scope.cancelled_caught:
             raise InstallFailed(InstallFault.COMMAND_TIMED_OUT)
     finally:
-        await _end(process)
+        with trio.move_on_after(2 * _PATIENCE_S, shield=True):  # a killed process is soon gone
+            await _end(process)
     if status != 0:
         raise InstallFailed(InstallFault.COMMAND_FAILED)
 
 
 async def _end(process: trio.Process) -> None:
-    with trio.CancelScope(shield=True):  # bounded: a killed process is soon gone
-        if process.poll() is None:
-            process.terminate()
-            with trio.move_on_after(_PATIENCE_S):
-                await process.wait()
-        if process.poll() is None:
-            process.kill()
+    if process.poll() is None:
+        process.terminate()
+        with trio.move_on_after(_PATIENCE_S):
             await process.wait()
+    if process.poll() is None:
+        process.kill()
+        await process.wait()

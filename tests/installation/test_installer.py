@@ -365,7 +365,7 @@ async def test_a_router_that_dies_for_good_is_told(tmp_path, autojump_clock):
 
 @pytest.mark.parametrize(("look", "end"), [(1, End.RESTORED), (2, End.UNCERTAIN)])
 async def test_success_is_claimed_only_while_it_is_so(tmp_path, autojump_clock, look, end):
-    """Whoever else activates something right after us: our bytes are never claimed to be at work."""
+    """Whoever else activates something right after us: ours are never claimed to be at work."""
     router, numbers = stage(tmp_path), count()
 
     def other(moment: str) -> None:

@@ -261,7 +261,8 @@ def test_a_router_that_cannot_be_asked_is_told_so(home, router, capsys, monkeypa
     monkeypatch.delenv("ANVIL_ROUTER_TOKEN")
     assert refused(home, capsys) == (2, "router_token_required")
     monkeypatch.setenv("ANVIL_ROUTER_TOKEN", "token")
-    for answer in ({"tiers": []}, {"started_at": 1, "installed_config_sha256": "x"}):
+    answers: list[dict[str, object]] = [{"tiers": []}, {"started_at": 1}]
+    for answer in answers:
 
         async def strange(_question, answer=answer):
             return answer
@@ -296,7 +297,7 @@ def test_a_restart_command_that_is_not_there_is_told(home, router, capsys, monke
 
     async def answer(question):
         body = question.body or {}
-        row = {"tier_id": "primary", "state": "admitting", "reason": None}
+        row: dict[str, object] = {"tier_id": "primary", "state": "admitting", "reason": None}
         row |= {"active_requests": 0, "draining": False, "ready": True}
         match body.get("action"):
             case "quiesce":

@@ -218,7 +218,7 @@ async def test_a_restart_waits_for_streams_and_brings_the_new_tiers(tmp_path):
 
 
 async def test_a_restart_that_does_not_get_its_drain_or_its_router_is_undone(tmp_path):
-    """T015: streams that do not end stop nothing; a router that cannot start comes back as it was."""
+    """T015: streams that do not end stop nothing; a router that cannot start is as it was."""
     ends: list[bytes] = []
     async with open_lab(tmp_path) as lab, supervised(lab):
         old = lab.path("router.toml").read_bytes()
