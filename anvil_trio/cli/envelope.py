@@ -1,5 +1,6 @@
 """What a command says in JSON: one object, the same keys whatever happened."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -27,10 +28,15 @@ class CommandFailed(Exception):  # noqa: N818 - named by what happened, as trio 
         self.failure = failure
 
 
-def render_envelope(command: str, data: JsonValue, failure: Failure | None = None) -> str:
+def render_envelope(
+    command: str,
+    data: JsonValue,
+    failure: Failure | None = None,
+    warnings: Sequence[str] = (),
+) -> str:
     """One line of JSON about a command that has ended, its keys sorted.
 
-    `data` is what was found out, or null.
+    `data` is what was found out, or null; `warnings` are codes.
     """
     error: JsonValue = None
     if failure is not None:
@@ -45,7 +51,7 @@ def render_envelope(command: str, data: JsonValue, failure: Failure | None = Non
         "command": command,
         "context": None,
         "data": data,
-        "warnings": [],
+        "warnings": [*warnings],
         "error": error,
     }
     return msgspec.json.encode(envelope, order="sorted").decode()

@@ -19,7 +19,7 @@ from anvil_trio.config.json_object import read_json_object
 from anvil_trio.upstream.stream import Head, UpstreamStream
 from anvil_trio.upstream.transport import MemberTransport
 
-__all__ = ["ACCESS_DENIED", "MAX_REPLY_BYTES", "Question", "ask_router"]
+__all__ = ["ACCESS_DENIED", "MAX_REPLY_BYTES", "ORDER_REFUSALS", "Question", "ask_router"]
 
 MAX_REPLY_BYTES = 262_144
 
@@ -32,7 +32,7 @@ def _told(code: str, message: str) -> Failure:
     return Failure(Exit.EXECUTION, code, message)
 
 
-_OF_ORDERS = {
+ORDER_REFUSALS = {
     "invalid_transition": _told(
         "invalid_transition",
         "The router refuses this: no such tier or member, or it is not quiesced.",
@@ -40,6 +40,20 @@ _OF_ORDERS = {
     "server_busy": _told("server_busy", "The router is busy with other orders."),
     "transition_failed": _told(
         "transition_failed", "The router could not do it; nothing has changed."
+    ),
+    "activation_digest_mismatch": _told(
+        "activation_digest_mismatch", "The router's own file does not hold what was written."
+    ),
+    "activation_config_invalid": _told(
+        "activation_config_invalid",
+        "The router finds its configuration not valid, or lacks a secret.",
+    ),
+    "activation_requires_restart": _told(
+        "activation_requires_restart",
+        "The router takes this change only when it is restarted.",
+    ),
+    "activation_failed": _told(
+        "activation_failed", "The router did not take it up; nothing has changed."
     ),
 }
 
@@ -57,7 +71,7 @@ class Question:
     query: dict[str, str]
     body: dict[str, JsonValue] | None
     timeout_s: float
-    refusals: Mapping[str, Failure] = field(default_factory=lambda: _OF_ORDERS)
+    refusals: Mapping[str, Failure] = field(default_factory=lambda: ORDER_REFUSALS)
 
 
 async def ask_router(question: Question) -> dict[str, JsonValue]:

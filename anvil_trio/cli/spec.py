@@ -44,6 +44,7 @@ class Authority(StrEnum):
 _AUTHORITIES = {
     "demo": Authority.SERVES,
     "demo-engine": Authority.SERVES,
+    "router install-config": Authority.CHANGES,
     "router quiesce": Authority.CHANGES,
     "router readmit": Authority.CHANGES,
     "router run": Authority.SERVES,

@@ -16,7 +16,7 @@ from anvil_trio.cli.transition_reply import Row, judge, read_rows, render_row
 from anvil_trio.config.load import resolve_secret
 from anvil_trio.config.urls import router_fault
 
-__all__ = ["ROUTER_URL_OPTION", "TRANSITIONS", "Order"]
+__all__ = ["NOT_CONFIRMED", "ROUTER_URL_OPTION", "TRANSITIONS", "Order"]
 
 _PATH = "/v1/admin/transition"
 _TOKEN = "ANVIL_ROUTER_TOKEN"  # noqa: S105 - the name of a variable
@@ -26,7 +26,7 @@ _MAX_TIMEOUT_S = 3600.0
 _PATIENCE_S = 10.0
 """How much longer than a drain its answer is waited for."""
 
-_CONFIRM = Failure(
+NOT_CONFIRMED = Failure(
     Exit.SAFETY, "confirmation_required", "This changes what the router takes; add --confirm."
 )
 _BAD_URL = Failure(
@@ -174,7 +174,7 @@ def _carry_out(command: str, order: Order, *, is_json: bool) -> None:
 
 def _ask(order: Order) -> dict[str, JsonValue]:
     if order.action in {"quiesce", "readmit"} and not order.is_confirmed:
-        raise CommandFailed(_CONFIRM)
+        raise CommandFailed(NOT_CONFIRMED)
     return trio.run(ask_router, order.question(os.environ))
 
 

@@ -1,11 +1,11 @@
 """What no topology may be or hold, whatever its keys mean: too deep, too large, or a secret."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from anvil_trio.config.problems import key_path
 from anvil_trio.topology.problems import TopologyCode, TopologyProblem
+from anvil_trio.topology.secrets import is_secret_name, is_secret_value
 
 __all__ = ["MAX_DEPTH", "MAX_NODES", "MAX_SCALAR_CHARS", "find_bound_problems"]
 
@@ -20,19 +20,6 @@ _TOO_MANY = f"must not hold more than {MAX_NODES} values"
 _TOO_LONG = f"must not have more than {MAX_SCALAR_CHARS} characters"
 _SECRET_KEY = "must not have a name that secrets have; name the variable that holds it"  # noqa: S105
 _SECRET = "must not look like a secret; name the variable that holds it"  # noqa: S105
-
-_SECRET_NAMES = re.compile(
-    r"(?:^|[_-])(?:password|passwd|secret|token|credentials?|authorization|api[_-]?key"
-    r"|(?:access|private)[_-]key)(?:$|[_-](?!env$))",
-    re.IGNORECASE,
-)
-_SECRETS = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY"
-    r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"
-    r"|\b(?:ghp|gho|ghs|github_pat|glpat|hf|xox[abprs])[_-][A-Za-z0-9_-]{16,}"
-    r"|\bsk-(?:[a-z0-9]+-)*[A-Za-z0-9_]{20,}"
-    r"|\b[Bb]earer\s+\S{8,}"
-)
 
 
 class _Node(NamedTuple):
@@ -74,11 +61,11 @@ def _check_node(node: _Node) -> Iterator[TopologyProblem]:
         for key in node.value:
             if len(key) > MAX_SCALAR_CHARS:
                 yield TopologyProblem(key_path(node.path, key), TopologyCode.VALUE, _TOO_LONG)
-            if _SECRET_NAMES.search(key):
+            if is_secret_name(key):
                 path = key_path(node.path, key)
                 yield TopologyProblem(path, TopologyCode.CREDENTIAL, _SECRET_KEY)
     elif isinstance(node.value, str):
         if len(node.value) > MAX_SCALAR_CHARS:
             yield TopologyProblem(node.path, TopologyCode.VALUE, _TOO_LONG)
-        elif _SECRETS.search(node.value):
+        elif is_secret_value(node.value):
             yield TopologyProblem(node.path, TopologyCode.CREDENTIAL, _SECRET)

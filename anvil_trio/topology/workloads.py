@@ -1,20 +1,18 @@
 """Which resources run models, and whether their host may: said outright, never by accident."""
 
-import re
 from collections.abc import Iterator, Mapping
 
 from anvil_trio.topology.model import CapacityPolicy, Resource, Topology
 from anvil_trio.topology.problems import TopologyCode, TopologyProblem
+from anvil_trio.topology.words import has_any, split_words
 
 __all__ = ["find_workload_problems", "is_model_like"]
 
 _MODEL_WORDS = frozenset({
-    *("asr", "embedding", "embeddings", "inference", "llm", "model", "models"),
-    *("rerank", "reranker", "stt", "tts"),
+    *("asr", "embedding", "inference", "llm", "model", "reranker", "stt", "tts"),
 })
 _MODEL_WORKLOADS = frozenset({"model", "llm", "stt", "tts"})
 _EXPERIMENT = "experimental-model"
-_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 _CONFLICT = "must not be service where the id or role names a model"
 _NOT_ALLOWED = "must be a host whose capacity policy sets allow_model_workloads"
@@ -36,8 +34,7 @@ def find_workload_problems(topology: Topology) -> Iterator[TopologyProblem]:
 
 def is_model_like(resource: Resource) -> bool:
     """Whether a word of the resource's id or role is one that models have in their names."""
-    words = _WORDS.findall(f"{resource.id} {resource.role}")
-    return not _MODEL_WORDS.isdisjoint(word.lower() for word in words)
+    return has_any(split_words(f"{resource.id} {resource.role}"), _MODEL_WORDS)
 
 
 def _objection(resource: Resource, policy: CapacityPolicy) -> str | None:

@@ -7,8 +7,12 @@ from collections.abc import Mapping
 from pydantic import BaseModel
 
 from anvil_trio.cli.exits import Exit
+from anvil_trio.cli.install_words import explain_code
 from anvil_trio.cli.main import PROGRAM, anvil_serving
+from anvil_trio.cli.router_client import ORDER_REFUSALS
 from anvil_trio.cli.spec import MANIFEST_PATH, Authority, manifest
+from anvil_trio.installation.faults import InstallFault
+from anvil_trio.installation.settings import InstallSettings, parse_settings
 from anvil_trio.topology.codes import RefusalCode
 from anvil_trio.topology.document import _ARRAYS, parse_topology
 from anvil_trio.topology.model import TopologyHead
@@ -90,6 +94,22 @@ def test_the_topology_of_the_page_is_that_of_the_configuration_page():
     assert json.loads(block("result")) == {**shown, "config_sha256": "0" * 64}
     refused = project_result(Refused(RefusalCode.ENDPOINT_MISMATCH, None))
     assert f"```text\n{render_result(shown)}\n{render_result(refused)}\n```" in PAGE
+
+
+def test_the_settings_of_an_installation_are_those_of_the_program():
+    """Every key is shown, with values that are taken; the bounds are their defaults."""
+    found = parse_settings(block("install-settings").encode())
+    assert found.model_fields_set == set(InstallSettings.model_fields)
+    assert found == InstallSettings(restart_command=found.restart_command)
+
+
+def test_every_code_of_an_installation_is_on_the_page():
+    """In the row of its exit status."""
+    listed = {int(status): words(codes) for status, codes in rows("status | codes")}
+    for code in InstallFault:
+        assert code in listed[explain_code(code).status]
+    activation = {code for code in ORDER_REFUSALS if code.startswith("activation_")}
+    assert activation <= {*listed[1]}
 
 
 def test_the_codes_of_the_page_are_the_nine():

@@ -1,4 +1,4 @@
-"""`anvil-serving router install-config --dry-run`: what comes first, and what is told."""
+"""`anvil-serving router install-config`: what comes first, and what is told."""
 
 import hashlib
 import json
@@ -168,7 +168,6 @@ def test_a_router_that_cannot_be_asked_is_its_own_failure(files, capsys, monkeyp
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["--config", CANARY],
         ["--dry-run"],
         ["--dry-run", "--config"],
         ["--dry-run", "--config", CANARY, "--drain-timeout", "0"],
@@ -177,6 +176,9 @@ def test_a_router_that_cannot_be_asked_is_its_own_failure(files, capsys, monkeyp
         ["--dry-run", "--config", CANARY, CANARY],
         ["--dry-run", "--config", CANARY, f"--{CANARY}"],
         ["--dry-run", "--config", CANARY, f"--confirm={CANARY}"],
+        ["--dry-run", "--confirm", "--config", CANARY],
+        ["--confirm"],
+        ["--confirm", "--config", CANARY, f"--restart={CANARY}"],
     ],
     ids=str,
 )

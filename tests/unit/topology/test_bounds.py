@@ -66,7 +66,8 @@ def test_the_length_of_a_text_is_bounded():
     "key",
     [
         *("password", "API_KEY", "apikey", "access-key", "private_key", "client_secret", "token"),
-        *("my_credentials", "authorization", "token_value", "token_environment"),
+        *("my_credentials", "authorization", "token_value", "token_environment", "clientSecret"),
+        *("passwords", "apiKeys_of_x", "aToken", "env_token", "SECRET2", "accesskey"),
     ],
 )
 def test_a_key_that_secrets_have_is_refused(key):
@@ -75,7 +76,11 @@ def test_a_key_that_secrets_have_is_refused(key):
 
 
 @pytest.mark.parametrize(
-    "key", ["auth_env", "token_env", "tokens_per_second", "host_key_fingerprint", "keyboard"]
+    "key",
+    [
+        *("auth_env", "token_env", "tokens_per_second", "host_key_fingerprint", "keyboard"),
+        *("apiKeyEnv", "secretary", "key", "private", "2", "key_api"),
+    ],
 )
 def test_a_key_that_only_names_a_variable_is_none(key):
     """Nor is one in which such a word is part of another."""
@@ -92,6 +97,9 @@ def test_a_key_that_only_names_a_variable_is_none(key):
         "sk-ant-api03-" + "a1" * 16,
         "hf_" + "a" * 20,
         "Bearer abcdefgh",
+        "authorization: bearer  abcdefgh",
+        "http://a.test/?k=sk-ant-" + "a1" * 8,
+        "x=xoxb-1-" + "a" * 16,
     ],
 )
 def test_a_value_that_looks_like_a_secret_is_refused(value):
@@ -99,7 +107,14 @@ def test_a_value_that_looks_like_a_secret_is_refused(value):
     assert codes({"a": ["b", value]}) == [("a[1]", "credential")]
 
 
-@pytest.mark.parametrize("value", ["sk-1", "desk-top", "Bearer", "hf", "AKIAHOST", "resource-a"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("sk-1", "desk-top", "Bearer", "hf", "AKIAHOST", "resource-a", "Bearer abcdefg"),
+        *("sk-" + "-".join(["a" * 15] * 3), "risk-" + "a" * 30, "-----BEGIN PUBLIC KEY-----"),
+        *("a private key", "PRIVATE KEY", "hf_" + "a" * 15),
+    ],
+)
 def test_a_value_that_only_begins_like_one_is_none(value):
     """Short words stay usable as names."""
     assert codes({"a": value}) == []

@@ -48,7 +48,8 @@ def test_an_experiment_needs_its_own_permission():
     "changes",
     [{"id": f'"{word}-1"'} for word in ("asr", "embedding", "inference", "LLM", "reranker")]
     + [{"role": f'"the_{word}"'} for word in ("model", "stt", "tts", "Models")]
-    + [{"role": '"primaryModel"'}, {"role": '"LLMPrimary"'}],
+    + [{"id": f'"{word}_2"'} for word in ("asrs", "embeddings", "llms", "rerankers", "TTS")]
+    + [{"role": '"primaryModel"'}, {"role": '"LLMPrimary"'}, {"role": '"theLLM"'}],
 )
 def test_what_is_called_like_a_model_is_one(changes):
     """Whether it says so or not; to call it a service is a contradiction."""
@@ -57,7 +58,13 @@ def test_what_is_called_like_a_model_is_one(changes):
     assert told(NOTHING, **changes, workload='"service"') == [("resources[0].workload", "conflict")]
 
 
-@pytest.mark.parametrize("changes", [{}, {"id": '"remodeled"'}, {"role": '"llmonitor"'}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({}, {"id": '"remodeled"'}, {"role": '"llmonitor"'}, {"role": '"tt"'}),
+        *({"id": '"modelss"'}, {"role": '"rerank"'}, {"id": '"moDel"'}),
+    ],
+)
 def test_what_is_not_called_so_needs_no_permission(changes):
     """A word inside a word is none; a service or media resource needs nothing."""
     for workload in (None, '"service"', '"media"'):

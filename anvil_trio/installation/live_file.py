@@ -1,0 +1,134 @@
+"""The router's own configuration file, and what stands beside it: replaced whole or not at all.
+
+    router.toml           what the router reads
+    router.toml.new       what is being written; of no use to anybody
+    router.toml.bak       what was there before the last installation
+    router.toml.install   the journal of one that has not ended
+
+A process that is killed at any moment leaves each of them as it was, or as it was to be.
+"""
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from anvil_trio.config.document import MAX_CONFIG_BYTES
+from anvil_trio.config.regular import read_regular
+from anvil_trio.installation.faults import InstallFailed, InstallFault
+from anvil_trio.installation.journal import (
+    MAX_JOURNAL_BYTES,
+    CorruptJournal,
+    Journal,
+    parse_journal,
+)
+
+__all__ = ["LiveFile"]
+
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+_OWNER_ONLY = 0o600
+
+
+class LiveFile:
+    """One file, by its path. Whoever writes holds the lock; everything raises InstallFailed.
+
+    The file that a link leads to is meant, not the link. Nothing here awaits: a step on the disk is
+    never cut in half by a cancel.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._path = path.resolve()
+        except (OSError, ValueError, RuntimeError):  # a null character; a loop of links
+            raise InstallFailed(InstallFault.LIVE_UNREADABLE) from None
+
+    def read(self) -> bytes | None:
+        """What it holds; None if there is none."""
+        return _read(self._path, MAX_CONFIG_BYTES, InstallFault.LIVE_UNREADABLE)
+
+    def read_backup(self) -> bytes | None:
+        """What it held before the last installation; None if that is not known."""
+        return _read(self._beside(".bak"), MAX_CONFIG_BYTES, InstallFault.LIVE_UNREADABLE)
+
+    def read_journal(self) -> Journal | None:
+        """The installation that has not ended, if there is one."""
+        data = _read(self._beside(".install"), MAX_JOURNAL_BYTES, InstallFault.JOURNAL_UNREADABLE)
+        try:
+            return None if data is None else parse_journal(data)
+        except CorruptJournal:
+            raise InstallFailed(InstallFault.JOURNAL_UNREADABLE) from None
+
+    def save_journal(self, journal: Journal) -> None:
+        """Replace the journal; it is on the disk when this returns."""
+        self._replace(self._beside(".install"), journal.render(), InstallFault.NOT_SAVED)
+
+    def remove_journal(self) -> None:
+        """There is no installation that has not ended. One that cannot be removed is harmless."""
+        with suppress(OSError):
+            self._beside(".install").unlink(missing_ok=True)
+
+    def back_up(self, data: bytes) -> None:
+        """Keep what it held, with its owner and mode."""
+        self._replace(self._beside(".bak"), data, InstallFault.NOT_WRITTEN)
+
+    def write(self, data: bytes | None) -> None:
+        """Let it hold exactly `data`, with the owner and mode it has; None: let there be none."""
+        if data is not None:
+            self._replace(self._path, data, InstallFault.NOT_WRITTEN)
+            return
+        try:
+            self._path.unlink(missing_ok=True)
+        except OSError:
+            raise InstallFailed(InstallFault.NOT_WRITTEN) from None
+
+    def _replace(self, target: Path, data: bytes, fault: InstallFault) -> None:
+        """Written beside it, flushed, renamed over it, and the folder flushed."""
+        beside = self._beside(".new")
+        try:
+            beside.unlink(
+                missing_ok=True
+            )  # left behind by one that was killed: there is one writer
+            with os.fdopen(os.open(beside, _WRITE, _OWNER_ONLY), "wb") as file:
+                self._take_over_rights(file.fileno())
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(target)
+        except (OSError, ValueError):
+            raise InstallFailed(fault) from None
+        with suppress(OSError):  # it is in place; some file systems cannot flush a folder
+            _flush_folder(target.parent)
+
+    def _take_over_rights(self, descriptor: int) -> None:
+        """Whoever could read the file can read what takes its place."""
+        try:
+            found = self._path.stat()
+        except FileNotFoundError:
+            return
+        mine = os.fstat(descriptor)
+        if (found.st_uid, found.st_gid) != (mine.st_uid, mine.st_gid):
+            os.fchown(descriptor, found.st_uid, found.st_gid)
+        os.fchmod(descriptor, stat.S_IMODE(found.st_mode))
+
+    def _beside(self, suffix: str) -> Path:
+        return self._path.with_name(self._path.name + suffix)
+
+
+def _read(path: Path, max_bytes: int, fault: InstallFault) -> bytes | None:
+    try:
+        data = read_regular(path, max_bytes)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError):
+        raise InstallFailed(fault) from None
+    if len(data) > max_bytes:
+        raise InstallFailed(fault)
+    return data
+
+
+def _flush_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
