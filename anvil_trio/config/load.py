@@ -61,11 +61,6 @@ def topology_path(cli_path: str | None, environ: Mapping[str, str], cwd: Path) -
     return cwd / _operator_home(environ) / _TOPOLOGY_NAME
 
 
-def home_path(environ: Mapping[str, str], cwd: Path) -> Path:
-    """The operator's home: `$ANVIL_SERVING_HOME`, else `~/.anvil-serving`; it need not exist."""
-    return cwd / _operator_home(environ)
-
-
 def read_config(path: Path) -> bytes:
     """The bytes of the file, and at most one more than a configuration may have.
 
