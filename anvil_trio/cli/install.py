@@ -118,6 +118,6 @@ INSTALL_CONFIG = click.Command(
     ],
     help="Show what it would mean to install a configuration in the running router.\n\n"
     "Validates one capture of the file against the declared topology, as `topology "
-    "validate-router-config` does, and only then asks the router which tiers it has. Nothing is "
-    "changed.",
+    "validate-router-config` does, and only then asks the router which tiers it has, with the "
+    "operator's token out of ANVIL_ROUTER_TOKEN. Nothing is changed.",
 )
