@@ -95,7 +95,7 @@ def judge(action: str, reply: Mapping[str, JsonValue], rows: Sequence[Row]) -> F
 
 
 def render_rows(rows: Sequence[Row]) -> Sequence[str]:
-    """A line for each tier and below it one for each of its members, whose intents are their own."""
+    """A line for each tier, and below it one for each member: their intents are their own."""
     return [render_row(one) for row in rows for one in (row, *row.members)]
 
 
