@@ -191,5 +191,6 @@ INSTALL_CONFIG = click.Command(
     "Validates one capture of the file against the declared topology, as `topology "
     "validate-router-config` does, and only then asks the router. With --confirm exactly these "
     "bytes are written to the router's own file, and the running router takes them up; with "
-    "--restart it is drained and started anew. What fails is undone.",
+    "--restart it is drained and started anew. What fails is undone. The operator's "
+    "token is the value of ANVIL_ROUTER_TOKEN.",
 )

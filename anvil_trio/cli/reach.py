@@ -38,12 +38,14 @@ _BAD_URL = Failure(
 _NO_TOKEN = Failure(
     Exit.USAGE,
     "router_credential_required",
-    "No credential for the router: see --auth-env and router-diagnostics.toml.",
+    f"No credential for the router: set {_TOKEN_ENV}, or the variable that --auth-env names; "
+    f"{SETTINGS_NAME} may name a file.",
 )
 _BAD_SETTINGS = Failure(
     Exit.USAGE,
     "router_diagnostics_config_invalid",
-    "The settings file cannot be read, or a key or value in it is not valid.",
+    "The settings cannot be read, or a key or value in them is not valid. They are a file of their "
+    "own, not the router's configuration.",
 )
 
 
@@ -86,7 +88,8 @@ def reach_params() -> Sequence[click.Parameter]:
         click.Option(
             ["--config"],
             metavar="PATH",
-            help=f"The settings. Without it: $ANVIL_SERVING_HOME/{SETTINGS_NAME}, if it is there.",
+            help="The settings of this command, not the router's configuration. Without it: "
+            f"$ANVIL_SERVING_HOME/{SETTINGS_NAME}, if it is there.",
         ),
         click.Option(
             ["--router-url"],

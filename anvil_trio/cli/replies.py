@@ -62,6 +62,7 @@ class StatusPage(msgspec.Struct):
     tier_counts: TierCounts
     config_sha256: str
     tiers: list[StatusTier] = []
+    installed_config_sha256: str | None = None
 
 
 class AttemptRow(msgspec.Struct):

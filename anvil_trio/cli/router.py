@@ -25,6 +25,9 @@ from anvil_trio.serving import run_router
 __all__ = ["router"]
 
 
+_NO_CONFIG = "--config names it; --help says where it is looked for without."
+
+
 @click.group(no_args_is_help=False)
 def router() -> None:
     """The router: one endpoint in front of your model servers."""
@@ -80,6 +83,8 @@ def _loaded(told_path: str | None, policy_path: str | None) -> tuple[ConfigSourc
         return source, source.load()
     except ConfigError as error:
         tell_problems(error)
+        if told_path is None and not path.exists():
+            click.echo(_NO_CONFIG, err=True)
         sys.exit(Exit.USAGE)
 
 

@@ -28,6 +28,13 @@ ACCESS_DENIED = Failure(
 )
 
 
+_UNREACHABLE = Failure(
+    Exit.TRANSPORT,
+    "router_unreachable",
+    "The router did not answer. Does it run at the address of --router-url?",
+)
+
+
 def _told(code: str, message: str) -> Failure:
     return Failure(Exit.EXECUTION, code, message)
 
@@ -35,7 +42,8 @@ def _told(code: str, message: str) -> Failure:
 ORDER_REFUSALS = {
     "invalid_transition": _told(
         "invalid_transition",
-        "The router refuses this: no such tier or member, or it is not quiesced.",
+        "The router refuses this: no such tier or member, a drain of what is not quiesced, or a "
+        "--reason of other characters or above 128.",
     ),
     "server_busy": _told("server_busy", "The router is busy with other orders."),
     "transition_failed": _told(
@@ -80,7 +88,7 @@ async def ask_router(question: Question) -> dict[str, JsonValue]:
         with trio.fail_after(question.timeout_s):
             status, body = await _exchange(question)
     except (httpx.HTTPError, trio.TooSlowError):
-        raise _transport("router_unreachable", "The router did not answer.") from None
+        raise CommandFailed(_UNREACHABLE) from None
     if body is None:
         raise _transport("router_response_oversized", "The router's answer is too large.")
     reply = read_json_object(body)

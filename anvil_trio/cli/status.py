@@ -42,6 +42,7 @@ def render_status(page: Mapping[str, JsonValue]) -> RenderableType:
         ("started", page["started_at"]),
         ("up for", f"{page['uptime_seconds']} s"),
         ("config", page["config_sha256"]),
+        ("installed", page["installed_config_sha256"]),
         ("aliases", " ".join(map(_shown, aliases))),
         ("tiers", f"{counts['enabled']} of {counts['configured']} enabled"),
     ):

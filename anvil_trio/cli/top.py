@@ -202,5 +202,6 @@ top = click.Command(
         ),
         click.Option(["--once", "is_once"], is_flag=True, help="Print one snapshot and end."),
     ],
-    help="Watch tiers, members and the last outcomes live, until Ctrl-C.",
+    help="Watch tiers, members and the last outcomes live, until Ctrl-C.\n\nThe pages tell the "
+    "intents of a capacity tier's members alone; see also `router transition-status`.",
 )

@@ -32,7 +32,7 @@ __all__ = [
 
 _COMMAND = "topology validate-router-config"
 _NOT_READ = (OSError, ValueError, RuntimeError)  # a null character; no home for ~
-_UNREADABLE = TopologyProblem("", TopologyCode.READ, "a file cannot be read")
+_UNREADABLE = TopologyProblem("", TopologyCode.READ, "the topology or its overlay cannot be read")
 _INVALID = Failure(Exit.USAGE, RefusalCode.TOPOLOGY_INVALID.value, "The topology is not valid.")
 
 

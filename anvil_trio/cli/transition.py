@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from anvil_trio.cli.envelope import CommandFailed, Failure, render_envelope
 from anvil_trio.cli.exits import Exit
 from anvil_trio.cli.router_client import Question, ask_router
-from anvil_trio.cli.transition_reply import Row, judge, read_rows, render_row
+from anvil_trio.cli.transition_reply import Row, judge, read_rows, render_rows
 from anvil_trio.config.load import resolve_secret
 from anvil_trio.config.urls import router_fault
 
@@ -25,6 +25,8 @@ _DEFAULT_URL = "http://127.0.0.1:8000"
 _MAX_TIMEOUT_S = 3600.0
 _PATIENCE_S = 10.0
 """How much longer than a drain its answer is waited for."""
+
+_NEEDS = f"The operator's token is the value of {_TOKEN}."
 
 NOT_CONFIRMED = Failure(
     Exit.SAFETY, "confirmation_required", "This changes what the router takes; add --confirm."
@@ -130,22 +132,22 @@ TRANSITIONS = (
     _command(
         "quiesce",
         "quiesce",
-        "Stop new requests to a tier or a member; what runs goes on.",
+        f"Stop new requests to a tier or a member; what runs goes on.\n\n{_NEEDS}",
     ),
     _command(
         "drain",
         "drain",
-        "Wait until nothing runs any more in a tier or on a member that is quiesced.",
+        f"Wait until nothing runs any more in a tier or on a member that is quiesced.\n\n{_NEEDS}",
     ),
     _command(
         "readmit",
         "readmit",
-        "Open a tier or a member again, if it proves anew that it is ready.",
+        f"Open a tier or a member again, if it proves anew that it is ready.\n\n{_NEEDS}",
     ),
     _command(
         "transition-status",
         "status",
-        "Show intent, counters and readiness of all tiers, of one, or of a member.",
+        f"Show intent, counters and readiness of all tiers, of one, or of a member.\n\n{_NEEDS}",
     ),
 )
 
@@ -164,8 +166,8 @@ def _carry_out(command: str, order: Order, *, is_json: bool) -> None:
     if is_json:
         click.echo(render_envelope(command, data, failure))
     else:
-        for row in rows:
-            click.echo(render_row(row))
+        for line in render_rows(rows):
+            click.echo(line)
         if failure is not None:
             click.echo(f"{failure.code}: {failure.message}", err=True)
     if failure is not None:

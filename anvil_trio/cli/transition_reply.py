@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from anvil_trio.cli.envelope import CommandFailed, Failure
 from anvil_trio.cli.exits import Exit
 
-__all__ = ["Row", "judge", "read_rows", "render_row"]
+__all__ = ["Row", "judge", "read_rows", "render_row", "render_rows"]
 
 
 class Row(msgspec.Struct):
@@ -22,6 +22,7 @@ class Row(msgspec.Struct):
     member_id: str | None = None
     ready: bool | None = None
     readiness_reason: str | None = None
+    members: list["Row"] = []
 
 
 class _Status(msgspec.Struct):
@@ -91,6 +92,11 @@ def judge(action: str, reply: Mapping[str, JsonValue], rows: Sequence[Row]) -> F
             return None if all(row.ready for row in rows) else _NOT_READY
         case _:
             return None
+
+
+def render_rows(rows: Sequence[Row]) -> Sequence[str]:
+    """A line for each tier, and below it one for each member: their intents are their own."""
+    return [render_row(one) for row in rows for one in (row, *row.members)]
 
 
 def render_row(row: Row) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel
 
+from anvil_trio.cli import router_client, transition, transition_reply
+from anvil_trio.cli.envelope import Failure
 from anvil_trio.cli.exits import Exit
 from anvil_trio.cli.install_words import explain_code
 from anvil_trio.cli.main import PROGRAM, anvil_serving
@@ -13,6 +15,7 @@ from anvil_trio.cli.router_client import ORDER_REFUSALS
 from anvil_trio.cli.spec import MANIFEST_PATH, Authority, manifest
 from anvil_trio.installation.faults import InstallFault
 from anvil_trio.installation.settings import InstallSettings, parse_settings
+from anvil_trio.cli.transition_reply import Row, render_rows
 from anvil_trio.topology.codes import RefusalCode
 from anvil_trio.topology.document import _ARRAYS, parse_topology
 from anvil_trio.topology.model import TopologyHead
@@ -133,3 +136,25 @@ def test_no_command_of_the_page_is_missing_from_the_program():
     called = re.findall(r"^anvil-serving (?:router|topology) [a-z-]+", PAGE, re.MULTILINE)
     assert called
     assert set(called) <= known
+
+
+def test_the_codes_of_orders_are_those_of_the_code():
+    """Each failure that an order can end with has its row, with its status."""
+    declared = {
+        each.code: each.status
+        for module in (router_client, transition, transition_reply)
+        for each in (*vars(module).values(), *router_client._OF_ORDERS.values())
+        if isinstance(each, Failure)
+    }
+    told = {words(code)[0]: int(status) for status, code, _ in rows("exit")}
+    made_on_the_way = {"router_http_error", "router_response_oversized"}
+    assert told.keys() == declared.keys() | made_on_the_way
+    assert {code: told[code] for code in declared} == declared
+
+
+def test_the_rows_of_a_status_are_lines_as_shown():
+    """The example is what three rows are rendered as."""
+    a = Row("primary", "quiesced", "driver-update", 0, draining=False, member_id="a")
+    b = Row("primary", "admitting", None, 3, draining=False, member_id="b")
+    tier = Row("primary", "admitting", None, 3, draining=False, ready=True, members=[a, b])
+    assert "```text\n" + "\n".join(render_rows([tier])) + "\n```" in PAGE

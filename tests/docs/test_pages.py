@@ -82,3 +82,16 @@ def test_decisions_are_numbered_without_gap_or_double() -> None:
     assert sorted(numbers.elements()) == list(range(1, len(names) + 1))
     index = (ROOT / "docs" / "adr" / "index.md").read_text(encoding="utf-8")
     assert [name for name in names if f"]({name})" not in index] == []
+
+
+@pytest.mark.parametrize("front", ["README.md", "docs/index.md"])
+def test_every_page_for_operators_is_linked_from_the_front(front: str) -> None:
+    """Each page of docs, of its commands and of its dialects is named by both entrances."""
+    page = ROOT / front
+    goals = {
+        (page.parent / target.partition("#")[0]).resolve() for target in _LINK.findall(prose(page))
+    }
+    docs = ROOT / "docs"
+    wanted = {*docs.glob("*.md"), *docs.glob("cli/*.md"), *docs.glob("dialects/*.md")}
+    entrances = {docs / "index.md", docs / "CHANGELOG.md"}
+    assert sorted(path.name for path in wanted - entrances - goals) == []

@@ -77,6 +77,7 @@ STATUS: dict[str, Any] = {
     "object": "router_status",
     "package_version": "0.1.0",
     "started_at": "2023-11-14T22:13:20Z",
+    "installed_config_sha256": "b" * 64,
     "uptime_seconds": 60,
     "model_aliases": ["llm.primary"],
     "tier_counts": {"configured": 1, "enabled": 1},

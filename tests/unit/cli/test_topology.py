@@ -265,7 +265,7 @@ def test_the_problems_of_a_topology_are_told(files, capsys, leaf):
     assert json.loads(out)["error"]["code"] == "topology_invalid"
     change(files, "operator-topology.toml", None)
     status, out, err = said(capsys, "topology", leaf)
-    assert (status, out, err) == (2, "", "a file cannot be read\n")
+    assert (status, out, err) == (2, "", "the topology or its overlay cannot be read\n")
 
 
 def test_a_validation_lists_the_problems_in_json(files, capsys):

@@ -12,7 +12,7 @@ from anvil_trio.cli.exits import Exit
 from anvil_trio.cli.main import anvil_serving, main
 from anvil_trio.cli.router_client import Question, ask_router
 from anvil_trio.cli.transition import Order
-from anvil_trio.cli.transition_reply import judge, read_rows, render_row
+from anvil_trio.cli.transition_reply import judge, read_rows, render_row, render_rows
 
 CANARY = "canary-5417"
 ENVIRON = {"ANVIL_ROUTER_TOKEN": "token", "ANVIL_SERVING_NO_HOME_ENV": "1"}
@@ -219,6 +219,29 @@ def test_a_row_is_a_line(change, line):
     assert render_row(row) == line
 
 
+def test_a_quiesced_member_is_seen_in_the_status_of_its_tier():
+    """Each member has its line below the tier's."""
+    member: dict[str, JsonValue] = {**ROW, "member_id": "a"}
+    other: dict[str, JsonValue] = {**member, "member_id": "b", "state": "admitting", "reason": None}
+    tier: dict[str, JsonValue] = {**ROW, "state": "admitting", "reason": None, "ready": True}
+    reply: dict[str, JsonValue] = {"tiers": [{**tier, "members": [member, other]}]}
+    rows = read_rows("status", reply)
+    assert render_rows(rows) == [
+        "primary: admitting, 2 running, ready",
+        "primary/a: quiesced (upgrade), 2 running",
+        "primary/b: admitting, 2 running",
+    ]
+    assert judge("status", reply, rows) is None
+
+
+def test_every_order_says_where_its_token_is():
+    """In its own help, by the name of the variable."""
+    group = anvil_serving.commands["router"]
+    assert isinstance(group, click.Group)
+    for name in ("quiesce", "drain", "readmit", "transition-status", "install-config"):
+        assert "ANVIL_ROUTER_TOKEN" in (group.commands[name].help or "")
+
+
 def test_a_success_in_json():
     """The router's answer is the data."""
     assert json.loads(render_envelope("router drain", {"applied": True})) == {
@@ -243,7 +266,9 @@ async def test_nobody_at_the_address_is_a_transport_failure():
     with pytest.raises(CommandFailed) as caught:
         await ask_router(asked("status", router_url="http://127.0.0.1:9"))
     assert caught.value.failure == Failure(
-        Exit.TRANSPORT, "router_unreachable", "The router did not answer."
+        Exit.TRANSPORT,
+        "router_unreachable",
+        "The router did not answer. Does it run at the address of --router-url?",
     )
     assert caught.value.__suppress_context__
     assert not isinstance(caught.value, httpx.HTTPError)

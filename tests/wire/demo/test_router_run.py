@@ -53,6 +53,15 @@ def test_every_problem_is_told_and_no_path(tmp_path):
     assert (gone.returncode, gone.stderr) == (2, "there is no such file\n")
 
 
+def test_without_any_configuration_it_is_said_how_to_name_one(tmp_path):
+    """A second line names the option; no path is told."""
+    done = ran("router", "run", **environ(ANVIL_SERVING_HOME=str(tmp_path / "canary-5417")))
+    assert (done.returncode, done.stderr.splitlines()) == (
+        2,
+        ["there is no such file", "--config names it; --help says where it is looked for without."],
+    )
+
+
 def test_a_secret_that_is_named_and_not_set_is_a_problem(config):
     """The router does not start open to all: status 2, naming the key and not the variable."""
     done = ran("router", "run", "--config", str(config), "--port", "0", **environ(key=""))

@@ -184,23 +184,24 @@ async def test_the_commands_of_an_operator(tmp_path):
             return done.returncode, done.stdout, done.stderr
 
         tier = ("--tier", "chat")
+        members = "chat/a: admitting, 0 running\nchat/b: admitting, 0 running\n"
         assert await told("transition-status") == (
             0,
-            "chat: admitting, 0 running, ready\n",
+            "chat: admitting, 0 running, ready\n" + members,
             "",
         )
         status, out, _ = await told("quiesce", *tier, "--reason", "upgrade")
         assert (status, out) == (3, "")
         assert await told("quiesce", *tier, "--reason", "upgrade", "--confirm") == (
             0,
-            "chat: quiesced (upgrade), 0 running\n",
+            "chat: quiesced (upgrade), 0 running\n" + members,
             "",
         )
         assert (await told("drain", *tier, "--timeout", "5"))[0] == 0
         status, out, _ = await told("readmit", *tier, "--member", "a", "--confirm", "--json")
         assert (status, json.loads(out)["ok"]) == (0, True)
         assert (await told("readmit", *tier, "--confirm"))[1] == (
-            "chat: admitting, 0 running, ready\n"
+            "chat: admitting, 0 running, ready\n" + members
         )
         status, out, err = await told("drain", "--tier", "canary")
         assert (status, out, err.split(":")[0]) == (1, "", "invalid_transition")
