@@ -13,9 +13,9 @@ from anvil_trio.cli.install_words import explain_code
 from anvil_trio.cli.main import PROGRAM, anvil_serving
 from anvil_trio.cli.router_client import ORDER_REFUSALS
 from anvil_trio.cli.spec import MANIFEST_PATH, Authority, manifest
+from anvil_trio.cli.transition_reply import Row, render_rows
 from anvil_trio.installation.faults import InstallFault
 from anvil_trio.installation.settings import InstallSettings, parse_settings
-from anvil_trio.cli.transition_reply import Row, render_rows
 from anvil_trio.topology.codes import RefusalCode
 from anvil_trio.topology.document import _ARRAYS, parse_topology
 from anvil_trio.topology.model import TopologyHead
@@ -143,7 +143,7 @@ def test_the_codes_of_orders_are_those_of_the_code():
     declared = {
         each.code: each.status
         for module in (router_client, transition, transition_reply)
-        for each in (*vars(module).values(), *router_client._OF_ORDERS.values())
+        for each in (*vars(module).values(), *router_client.ORDER_REFUSALS.values())
         if isinstance(each, Failure)
     }
     told = {words(code)[0]: int(status) for status, code, _ in rows("exit")}
