@@ -30,6 +30,7 @@ from anvil_trio.intent.intents import Intents
 from anvil_trio.intent.keeper import IntentKeeper
 from anvil_trio.log_events import LogEvent, log_event
 from anvil_trio.names import DIRECT_MEMBER, Alias, MemberId, OwnerId, TierId
+from anvil_trio.purpose.opening import open_services
 from anvil_trio.readiness.prober import Prober
 from anvil_trio.signals.ceilings import CeilingReader
 from anvil_trio.signals.sampler import Sampler
@@ -87,6 +88,9 @@ async def open_house(
                     config.server.budgets,
                 ),
                 counts=open_admission(actors, _COUNTS_AT_ONCE, _THIS_PROCESS, name="counts"),
+                audio=open_admission(
+                    actors, config.router.audio_max_concurrency, _THIS_PROCESS, name="audio"
+                ),
                 management=_management(actors, intents),
                 tiers=tiers,
                 log=DecisionLog(Ring(), journal, bus),
@@ -151,6 +155,7 @@ async def open_generation(
     }
     keys = {TierId(tier.id): secrets.get(tier.auth_env) or None for tier in config.tiers}
     routes = _routes(house, config, transports, keys, life)
+    services, service_transports = open_services(config, secrets, make_transport)
     prober, sampler, ceilings = _readers(house, config, transports, keys, life)
     try:
         async with trio.open_nursery() as nursery:
@@ -165,6 +170,7 @@ async def open_generation(
                 public_sha256=public_sha256(config),
                 signal_of=sampler.signal,
                 life=life,
+                services=services,
                 found=Found(
                     until_known=prober.until_known,
                     readiness_of=prober.readiness,
@@ -177,7 +183,7 @@ async def open_generation(
         await life.until_unused()
     finally:
         with trio.move_on_after(1, shield=True):
-            for transport in transports.values():
+            for transport in (*transports.values(), *service_transports):
                 await transport.aclose()
         life.close()
 

@@ -38,6 +38,8 @@ class LogEvent(Enum):
         ("tier", "member", "ready", "reason"),
     )
 
+    SERVICE_SKIPPED = ("service_skipped", logging.WARNING, ("service",))
+
     def __init__(self, line: str, level: int, fields: tuple[str, ...]) -> None:
         self.line = line
         self.level = level

@@ -20,6 +20,7 @@ from anvil_trio.web.counting import COUNTERS, answer_count
 from anvil_trio.web.health import answer_health
 from anvil_trio.web.observe import VIEWS, Question
 from anvil_trio.web.respond import send_json, send_problem
+from anvil_trio.web.services import answer_service, serves
 from anvil_trio.web.transition import answer_transition
 
 __all__ = ["App", "Application", "CurrentGeneration"]
@@ -113,6 +114,8 @@ class App:
             assert route.dialect is not None, "a chat route has its dialect"
             dialect = DIALECTS[route.dialect]
             return await answer_chat(self.house, generation, who, dialect, scope, receive, send)
+        if route.pool is router.Pool.SERVICES:
+            return await self._serve(generation, route, who, scope, receive, send)
         counter = COUNTERS.get(route.name)
         if counter is not None:
             return await answer_count(self.house, generation, counter, scope, receive, send)
@@ -123,6 +126,27 @@ class App:
             )
         if route.pool is router.Pool.MANAGEMENT:
             return await answer_transition(self.house, generation, scope, receive, send)
+        return await self._show(generation, route, scope, send)
+
+    async def _serve(
+        self,
+        generation: Generation,
+        route: router.Route,
+        who: Principal,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        """A service beside chat; a path for which none is configured is not there."""
+        if serves(generation, route.name):
+            await answer_service(self.house, generation, who, route.name, scope, receive, send)
+        else:
+            await _send(send, route.path, headers_of(scope), problem(Code.NOT_FOUND))
+
+    async def _show(
+        self, generation: Generation, route: router.Route, scope: Scope, send: Send
+    ) -> None:
+        """A read-only page."""
         headers = headers_of(scope)
         query = scope.get("query_string", b"")
         assert isinstance(query, bytes)
@@ -130,8 +154,9 @@ class App:
         question = Question(query, router.model_in(path), is_anthropic=_is_anthropic(headers))
         view = await VIEWS[route.name](self.house, generation, question)
         if isinstance(view, Problem):
-            return await _send(send, path, headers, view)
-        return await send_json(send, view)
+            await _send(send, path, headers, view)
+        else:
+            await send_json(send, view)
 
 
 def _is_framing_conflicting(headers: Headers) -> bool:
