@@ -174,7 +174,7 @@ def parse_hearing_json(body: bytes, sizes: Sizes, path: str) -> Ask | Problem:
 
 
 def _check_final(members: Mapping[str, msgspec.Raw]) -> Problem | None:
-    said = members.get("is_final", ABSENT)
+    said = bytes(members.get("is_final", ABSENT))
     if said == b"false":
         return _UNSUPPORTED
     return None if said == b"true" else invalid("is_final", "`is_final` must be true.")

@@ -61,7 +61,7 @@ def read_text(members: Mapping[str, msgspec.Raw], name: str) -> str | Problem:
 
 def is_full_text(raw: msgspec.Raw) -> bool:
     """Whether a member is a string with something in it."""
-    return is_string(raw) and raw != b'""'
+    return is_string(raw) and bytes(raw) != b'""'
 
 
 def is_full_list(raw: msgspec.Raw) -> bool:
