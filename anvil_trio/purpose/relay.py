@@ -19,6 +19,7 @@ from anvil_trio.upstream.stream import End, Head, Received, UpstreamStream
 __all__ = ["Bounds", "Patience", "ServiceRelay", "Telling"]
 
 _UNUSABLE = problem(Code.UPSTREAM_ERROR)
+_STALLED = Closing(Outcome.CLIENT_STALLED, problem(Code.REQUEST_TIMEOUT))
 
 
 class Patience:
@@ -129,7 +130,7 @@ class ServiceRelay:
             data = await self._next()
             shown = reader.finish() if data is None else reader.feed(data)
             if shown and not await self._send(shown):
-                return Closing(Outcome.CLIENT_STALLED)
+                return _STALLED
         return Closing(Outcome.SERVED) if reader.fault is None else broken(reader.fault)
 
     async def _bytes(self, head: Head) -> Closing:
@@ -140,7 +141,7 @@ class ServiceRelay:
             self.headers.append((b"content-length", length))
         while (data := await self._next()) is not None:
             if not await self._send(data):
-                return Closing(Outcome.CLIENT_STALLED)
+                return _STALLED
         return Closing(Outcome.SERVED)
 
     async def _next(self) -> bytes | None:
