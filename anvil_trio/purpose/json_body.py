@@ -52,10 +52,7 @@ def read_model(body: bytes, members: Mapping[str, msgspec.Raw]) -> str | Problem
 def read_text(members: Mapping[str, msgspec.Raw], name: str) -> str | Problem:
     """A member that must be a text and not empty."""
     raw = members.get(name, ABSENT)
-    try:
-        text = _TEXT.decode(raw) if is_string(raw) else ""
-    except BROKEN:  # half a surrogate pair
-        text = ""
+    text = _TEXT.decode(raw) if is_string(raw) else ""
     return text or invalid(name, f"`{name}` must be a text and not empty.")
 
 

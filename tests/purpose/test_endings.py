@@ -204,6 +204,17 @@ async def test_a_reply_above_the_houses_bound_is_a_failure(autojump_clock):
         assert (await stage.ask("embeddings")).status == 502
 
 
+async def test_an_error_that_breaks_off_is_known_by_its_status(autojump_clock):
+    """Its body would not have been shown anyway; one without end is not read to its end."""
+    async with open_stage() as stage:
+        head = Head(429, ((b"retry-after", b"7"),))
+        for rest in ((b"x", Fault.RESET), (b"x" * 70_000, Fault.STALL)):
+            stage.answers("embeddings", Reply((head, *rest)))
+            answer = await stage.ask("embeddings")
+            assert (answer.status, answer.headers[b"retry-after"]) == (429, b"7")
+        assert trio.current_time() == 0
+
+
 async def test_a_prompt_that_is_too_long_is_told_so(autojump_clock):
     """400 `context_length_exceeded`, in the field of this request."""
     words = b'{"error":{"message":"too long","code":"context_length_exceeded"}}'
