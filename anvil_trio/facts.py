@@ -16,6 +16,7 @@ __all__ = [
     "Readiness",
     "Schedule",
     "Served",
+    "ServiceFacts",
     "Silence",
     "TierPhase",
     "TierSnapshot",
@@ -71,6 +72,21 @@ class Verdict:
     observed_model: str | None = None
     checked_at: float | None = None
     served: Served | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceFacts:
+    """What may be shown of a service beside chat.
+
+    `kind` is a record's word, `name` what callers call it. Of several of one kind a caller who
+    names none means the one that `is_default`.
+    """
+
+    id: str
+    kind: str
+    name: str
+    sample_rate: int | None = None
+    is_default: bool = False
 
 
 class Freshness(StrEnum):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from anvil_trio.decisions.words import RequestKind
+from anvil_trio.facts import ServiceFacts
 from anvil_trio.names import DIRECT_MEMBER, MemberId
 from anvil_trio.upstream.build import service_url
 from anvil_trio.upstream.client import Upstream
@@ -37,6 +38,11 @@ class Service:
         """Its one member."""
         return (DIRECT_MEMBER,)
 
+    @property
+    def facts(self) -> ServiceFacts:
+        """What may be shown of it."""
+        return ServiceFacts(self.id, self.kind.value, self.name, self.sample_rate, self.is_default)
+
     def at(self, path: str) -> Upstream:
         """The way to what is at `path` below its base URL."""
         return self.upstream.at(service_url(self.base_url, path))
@@ -57,6 +63,11 @@ class Services:
             return self._by_name.get((kind, name))
         known = [service for service in self._all if service.kind is kind]
         return next((one for one in known if one.is_default or len(known) == 1), None)
+
+    @property
+    def facts(self) -> tuple[ServiceFacts, ...]:
+        """What may be shown of each; the pages read this."""
+        return tuple(service.facts for service in self._all)
 
     def names(self, kind: RequestKind) -> tuple[str, ...]:
         """What those of one kind are called."""

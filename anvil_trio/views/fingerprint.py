@@ -27,6 +27,22 @@ def project_config(config: RouterConfig) -> dict[str, JsonValue]:
     return {
         "routes": dict(config.routes),
         "tiers": [_tier(tier) for tier in config.tiers],
+        "services": [
+            *(
+                {"id": model.id, "kind": model.kind, "model": model.model}
+                for model in config.purpose_models
+            ),
+            *(
+                {
+                    "id": route.id,
+                    "kind": route.purpose,
+                    "model": route.model,
+                    "sample_rate": route.source_sample_rate,
+                    "default": route.default,
+                }
+                for route in config.audio_routes
+            ),
+        ],
     }
 
 

@@ -1,15 +1,16 @@
 """`GET /v1/models` and below: the configured aliases, in the order of the file."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from pydantic import JsonValue
 
 from anvil_trio.config.model import RouterConfig, Tier
+from anvil_trio.facts import ServiceFacts
 from anvil_trio.names import Alias, TierId
 from anvil_trio.views.readiness import VerdictOf
 from anvil_trio.views.replica import show_tier
 
-__all__ = ["as_served", "project_model", "project_models"]
+__all__ = ["as_served", "project_model", "project_models", "project_services"]
 
 _CREATED = 1_700_000_000
 """A fixed moment: the listing must not change with the clock."""
@@ -39,6 +40,33 @@ def project_model(
 ) -> dict[str, JsonValue]:
     """The one entry of a configured alias."""
     return _shown(config, verdict_of, alias, {})
+
+
+def project_services(
+    services: Iterable[ServiceFacts], taken: Iterable[str] = ()
+) -> list[JsonValue]:
+    """One entry for each name of a service beside chat, but for those that are `taken`."""
+    known = set(taken)
+    entries: list[JsonValue] = []
+    for service in services:
+        if service.name not in known:
+            known.add(service.name)
+            entries.append(_service(service))
+    return entries
+
+
+def _service(service: ServiceFacts) -> dict[str, JsonValue]:
+    return {
+        "id": service.name,
+        "object": "model",
+        "name": service.name,
+        "description": "Configured service beside chat",
+        "owned_by": "anvil-serving",
+        "created": _CREATED,
+        "context_window": None,
+        "max_output_tokens": None,
+        "kind": service.kind,
+    }
 
 
 def _shown(

@@ -14,7 +14,7 @@ from anvil_trio.facts import TierSnapshot
 from anvil_trio.names import TierId
 from anvil_trio.views.anthropic_models import list_models, show_model
 from anvil_trio.views.capacity import project_capacity
-from anvil_trio.views.models import project_model, project_models
+from anvil_trio.views.models import project_model, project_models, project_services
 from anvil_trio.views.query import check_no_query, parse_capacity_query, parse_models_query
 from anvil_trio.views.status import project_status
 
@@ -47,7 +47,12 @@ async def _models(
         return wanted
     if question.is_anthropic:
         return list_models(generation.config, generation.verdict_of, only=wanted.only)
-    return project_models(generation.config, generation.verdict_of, only=wanted.only)
+    listing = project_models(generation.config, generation.verdict_of, only=wanted.only)
+    if wanted.only is None:
+        shown = listing["data"]
+        assert isinstance(shown, list)
+        shown += project_services(generation.services.facts, generation.config.routes)
+    return listing
 
 
 async def _model(
@@ -58,11 +63,20 @@ async def _model(
         return refusal
     found = generation.config.resolve(question.model)
     if found is None:
-        return problem(Code.MODEL_NOT_FOUND, param="model")
+        return _service_named(generation, question)
     alias, tier = found
     if question.is_anthropic:
         return show_model(alias, tier, generation.verdict_of)
     return project_model(generation.config, generation.verdict_of, alias)
+
+
+def _service_named(generation: Generation, question: Question) -> dict[str, JsonValue] | Problem:
+    """The entry of a service beside chat, which clients of Anthropic's kind cannot use."""
+    facts = [each for each in generation.services.facts if each.name == question.model]
+    for entry in project_services(facts):
+        if isinstance(entry, dict) and not question.is_anthropic:
+            return entry
+    return problem(Code.MODEL_NOT_FOUND, param="model")
 
 
 async def _capacity(

@@ -132,7 +132,7 @@ async def ask_for_audio(client: openai.AsyncOpenAI) -> None:
     audio = client.audio
     heard = await audio.transcriptions.create(model="ears", file=sound())
     assert heard.text == HEARD
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="deprecated"):
         translated = await audio.translations.create(model="ears", file=sound())
     assert translated.text == HEARD
     plain: Any = await audio.transcriptions.create(
