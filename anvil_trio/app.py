@@ -45,7 +45,7 @@ class StockApp:
             async with open_app(config, source.resolve(config), source) as self._app:
                 await send({"type": "lifespan.startup.complete"})
                 await receive()
-                self._app.house.is_draining = True
+                self._app.house.drain()
         except ConfigError as error:
             lines = [problem.line for problem in error.problems]
             log_event(LogEvent.CONFIG_REFUSED, problems=lines)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, nullcontext
 from functools import partial
 from types import MappingProxyType
 from typing import Protocol
@@ -17,6 +17,7 @@ from anvil_trio.bugs import where_raised
 from anvil_trio.config.model import RouterConfig, Tier
 from anvil_trio.config.secrets import Secrets
 from anvil_trio.decisions.events import Event, ReadinessChanged
+from anvil_trio.decisions.export import Post, SpanExport
 from anvil_trio.decisions.journal import Journal
 from anvil_trio.decisions.log import DecisionLog
 from anvil_trio.decisions.ring import Ring
@@ -24,6 +25,7 @@ from anvil_trio.exchange.deadlines import Limits
 from anvil_trio.exchange.generation import Found, Generation, Route
 from anvil_trio.exchange.house import House, Management
 from anvil_trio.exchange.lifetime import Lifetime
+from anvil_trio.exchange.metering import make_meters
 from anvil_trio.facts import Verdict
 from anvil_trio.intent.file import StateFile
 from anvil_trio.intent.intents import Intents
@@ -37,6 +39,7 @@ from anvil_trio.signals.sampler import Sampler
 from anvil_trio.tiers.registry import Tiers
 from anvil_trio.upstream.build import chat_url
 from anvil_trio.upstream.client import Upstream, open_probe_client
+from anvil_trio.upstream.collector import open_collector
 from anvil_trio.upstream.stream import UpstreamTransport
 from anvil_trio.upstream.transport import MemberTransport
 from anvil_trio.views.fingerprint import public_sha256
@@ -56,6 +59,7 @@ _THIS_PROCESS = OwnerId(1)
 _ORDERS_AT_ONCE = 4
 _DRAINS_AT_ONCE = 2
 _COUNTS_AT_ONCE = 8
+_COLLECTOR_KEEPALIVE_S = 4.0
 
 
 Transports = Mapping[tuple[TierId, MemberId], UpstreamTransport]
@@ -63,7 +67,10 @@ Transports = Mapping[tuple[TierId, MemberId], UpstreamTransport]
 
 @asynccontextmanager
 async def open_house(
-    config: RouterConfig, *, wall_clock: Callable[[], float] = time.time
+    config: RouterConfig,
+    *,
+    wall_clock: Callable[[], float] = time.time,
+    make_transport: MakeTransport = MemberTransport,
 ) -> AsyncIterator[House]:
     """The actors, the record and the bus. They end after everything opened inside the block.
 
@@ -75,7 +82,7 @@ async def open_house(
         path = config.server.decision_log_path
         journal = None if path is None else files.enter_context(Journal(path))
         intents = _intents(config)
-        async with open_actors(_crashed) as actors:
+        async with _collector(config, make_transport) as post, open_actors(_crashed) as actors:
             tiers = Tiers(actors, _THIS_PROCESS)
             for tier in config.tiers:
                 tiers.open(tier)
@@ -93,11 +100,31 @@ async def open_house(
                 ),
                 management=_management(actors, intents),
                 tiers=tiers,
-                log=DecisionLog(Ring(), journal, bus),
+                log=DecisionLog(Ring(), journal, bus, _span_export(actors, post)),
                 bus=bus,
+                meters=make_meters(config),
                 wall_clock=wall_clock,
                 started_at=wall_clock(),
             )
+
+
+def _collector(
+    config: RouterConfig, make_transport: MakeTransport
+) -> AbstractAsyncContextManager[Post | None]:
+    """The way to the trace collector, if there is one."""
+    url = config.server.trace_export_url
+    if url is None:
+        return nullcontext()
+    return open_collector(make_transport(url, keepalive_s=_COLLECTOR_KEEPALIVE_S), url)
+
+
+def _span_export(actors: Actors, post: Post | None) -> SpanExport | None:
+    """The one worker of the export, beside the actors: it ends with them, after every request."""
+    if post is None:
+        return None
+    spans = SpanExport(post)
+    actors.start(spans)
+    return spans
 
 
 def _intents(config: RouterConfig) -> IntentKeeper:
@@ -146,6 +173,7 @@ async def open_generation(
     if life is None:
         life = Lifetime()
         life.take_over()
+    house.meters.cover(config)
     transports: Transports = {
         (TierId(tier.id), member_id): make_transport(
             tier.endpoint_of(member_id), keepalive_s=tier.upstream_keepalive_s
@@ -154,9 +182,9 @@ async def open_generation(
         for member_id in tier.member_ids
     }
     keys = {TierId(tier.id): secrets.get(tier.auth_env) or None for tier in config.tiers}
-    routes = _routes(house, config, transports, keys, life)
     services, service_transports = open_services(config, secrets, make_transport)
     prober, sampler, ceilings = _readers(house, config, transports, keys, life)
+    routes = _routes(house, config, transports, keys, life, prober.hasten)
     try:
         async with trio.open_nursery() as nursery:
             for reader in (prober, sampler, ceilings):
@@ -210,6 +238,7 @@ def _readers(
             lambda tier_id, found: house.tiers[tier_id].set_readiness(life.dated(found))
         ),
         notify=life.heard(partial(_notify, house)),
+        observe=life.heard(lambda key, is_ready: house.meters.probed(*key, is_ready=is_ready)),
     )
     sampler = Sampler(
         config,
@@ -234,6 +263,7 @@ def _routes(
     transports: Transports,
     keys: Mapping[TierId, str | None],
     life: Lifetime,
+    hasten: Callable[[TierId, MemberId], None],
 ) -> dict[Alias, Route]:
     """One route per alias; aliases of one tier share everything but their name."""
 
@@ -244,7 +274,7 @@ def _routes(
     for tier in config.tiers:
         tier_id = TierId(tier.id)
         house.ways.setdefault(tier_id, {})
-        lead(tier_id, _ways_to(tier, config, transports, keys[tier_id]))
+        lead(tier_id, _ways_to(tier, config, transports, keys[tier_id], hasten))
     return {
         Alias(alias): Route(
             Alias(alias),
@@ -257,7 +287,11 @@ def _routes(
 
 
 def _ways_to(
-    tier: Tier, config: RouterConfig, transports: Transports, key: str | None
+    tier: Tier,
+    config: RouterConfig,
+    transports: Transports,
+    key: str | None,
+    hasten: Callable[[TierId, MemberId], None],
 ) -> Mapping[MemberId, Upstream]:
     return {
         member_id: Upstream(
@@ -267,6 +301,7 @@ def _ways_to(
             key=key,
             connect_timeout_s=tier.timeout or config.router.relay_timeout,
             max_reply_bytes=config.server.max_event_bytes,
+            on_unreachable=partial(hasten, TierId(tier.id), member_id),
         )
         for member_id in tier.member_ids
     }

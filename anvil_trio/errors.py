@@ -56,6 +56,7 @@ class Code(StrEnum):
     UPSTREAM_REFUSED = "upstream_refused"
     UPSTREAM_RATE_LIMITED = "rate_limited"
     UPSTREAM_OVERLOADED = "overloaded"
+    HISTORY_UNAVAILABLE = "history_unavailable"
     INTERNAL_ERROR = "internal_error"
 
 
@@ -201,6 +202,12 @@ _TABLE: dict[Code, tuple[int, str, str, int | None]] = {
     ),
     Code.UPSTREAM_RATE_LIMITED: (429, "rate_limit_error", "The model takes no more requests.", 1),
     Code.UPSTREAM_OVERLOADED: (503, "service_unavailable", "The model is overloaded.", 1),
+    Code.HISTORY_UNAVAILABLE: (
+        503,
+        "service_unavailable",
+        "The record of earlier requests cannot be read now.",
+        1,
+    ),
     Code.INTERNAL_ERROR: (
         500,
         "api_error",

@@ -4,19 +4,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Literal
 
-from anvil_trio.names import MemberId, TierId
+from anvil_trio.names import ClientId, MemberId, RequestId, TierId
 
 __all__ = [
+    "ActiveRequest",
     "Answer",
     "Freshness",
     "MemberScore",
     "MemberSnapshot",
+    "Phase",
     "Pressure",
     "Readiness",
     "Schedule",
     "Served",
     "ServiceFacts",
+    "ServiceKind",
     "Silence",
     "TierPhase",
     "TierSnapshot",
@@ -64,7 +68,7 @@ class Verdict:
 
     `observed_model` is the served name if it equals the expected one, else None: an unexpected
     name is never kept. `served` is what is adopted of an upstream-owned tier's engine.
-    `checked_at` is trio time; None before the first probe.
+    `checked_at` is trio time; None before the first probe. `took_s` is how long the probe took.
     """
 
     is_ready: bool
@@ -72,6 +76,10 @@ class Verdict:
     observed_model: str | None = None
     checked_at: float | None = None
     served: Served | None = None
+    took_s: float | None = field(default=None, compare=False)
+
+
+ServiceKind = Literal["embedding", "rerank", "stt", "tts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +91,7 @@ class ServiceFacts:
     """
 
     id: str
-    kind: str
+    kind: ServiceKind
     name: str
     sample_rate: int | None = None
     is_default: bool = False
@@ -174,3 +182,33 @@ class TierSnapshot:
     is_draining: bool
     members: tuple[MemberSnapshot, ...]
     waiting_by_client: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+
+
+class Phase(StrEnum):
+    """How far a running request has come."""
+
+    CHECKING = "checking"  # its body is read, its gates are passed
+    QUEUED = "queued"  # its tier was asked for a member
+    ADMITTED = "admitted"  # it has a member; the request is not yet written to it
+    DISPATCHED = "dispatched"  # the engine has it, and has not answered
+    STREAMING = "streaming"  # the engine's reply is arriving, in events or whole
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActiveRequest:
+    """One running request at one moment, free of content. None is "not known" or "not yet"."""
+
+    gateway_request_id: RequestId
+    phase: Phase
+    created_unix: float
+    session_id: str | None
+    client_id: ClientId | None
+    route: str
+    elapsed_ms: int
+    last_activity_ms: int
+    admission_wait_ms: int | None
+    estimated_input_tokens: int | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cache_read_input_tokens: int | None
+    context_limit_tokens: int | None

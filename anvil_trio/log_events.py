@@ -29,7 +29,9 @@ class LogEvent(Enum):
     CONFIG_ACTIVATED = ("config_activated", logging.INFO, ("sha256",))
     CONFIG_REFUSED = ("config_refused", logging.ERROR, ("problems",))
     CONNECTION_FAILED = ("connection_failed", logging.ERROR, ("kind", "where"))
+    DECISION_LOG_ROTATION_FAILED = ("decision_log_rotation_failed", logging.WARNING, ())
     DECISION_LOG_WRITE_FAILED = ("decision_log_write_failed", logging.WARNING, ("failures",))
+    DRAINING = ("draining", logging.INFO, ())
     EXCHANGE_FAILED = ("exchange_failed", logging.ERROR, ("request_id", "kind", "where"))
     INTENT_CHANGED = ("intent_changed", logging.INFO, ("tier", "member", "quiesced"))
     READINESS_CHANGED = (
@@ -37,6 +39,10 @@ class LogEvent(Enum):
         logging.INFO,
         ("tier", "member", "ready", "reason"),
     )
+    STOPPED = ("stopped", logging.INFO, ())
+    UPSTREAM_FAILED = ("upstream_failed", logging.INFO, ("request_id", "outcome"))
+
+    TRACE_SPANS_DROPPED = ("trace_spans_dropped", logging.WARNING, ("dropped", "reason"))
 
     SERVICE_SKIPPED = ("service_skipped", logging.WARNING, ("service",))
 

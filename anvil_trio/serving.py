@@ -8,10 +8,11 @@ from anvil_trio.config.load import check_tls_files, expand_path, resolve_secrets
 from anvil_trio.config.model import RouterConfig, ServerSettings
 from anvil_trio.config.problems import ConfigError, ConfigProblem, ProblemCode
 from anvil_trio.config.source import ConfigSource
-from anvil_trio.exchange.house import House
 from anvil_trio.generations import open_app
+from anvil_trio.log_events import LogEvent, log_event
 from anvil_trio.net.tls import server_context
 from anvil_trio.server.accept import Server
+from anvil_trio.server.collector import steady_collector
 from anvil_trio.server.listen import listen, raise_fd_limit
 from anvil_trio.server.options import ServerOptions
 from anvil_trio.server.signals import run_until_signalled
@@ -44,15 +45,13 @@ async def run_router(
                 app,
                 _options(config.server, tls),
                 [listener],
-                on_stopping=lambda: _drain(app.house),
+                on_stopping=app.house.drain,
                 on_deadline=app.house.exchanges.shut_down,
             )
             address = listener.getsockname()
-            await run_until_signalled(server, lambda: on_ready(address[0], address[1]))
-
-
-def _drain(house: House) -> None:
-    house.is_draining = True
+            with steady_collector():
+                await run_until_signalled(server, lambda: on_ready(address[0], address[1]))
+    log_event(LogEvent.STOPPED)
 
 
 def _options(server: ServerSettings, tls: ssl.SSLContext | None) -> ServerOptions:

@@ -9,6 +9,8 @@ BENCHMARKS = {
     "replicas": "throughput of one replica and of two, and the ratio",
     "strategies": "round robin and capacity on unequal engines, on virtual time and on sockets",
     "translation": "what one streamed event costs in each client dialect",
+    "scrape": "what GET /metrics costs, and what a request adds to",
+    "relay": "the router's CPU per request and per event, for each pair of dialects",
     "soak": "mixed and hostile clients against failing engines; what is left at the end",
 }
 

@@ -45,6 +45,7 @@ class FaultyEngine:
     rng: random.Random
     fault_share: float = 0.25
     is_healthy: bool = True
+    is_only_failing: bool = False  # every answer breaks off; its health no longer flaps
     faults: Counter[str] = field(default_factory=Counter)
 
     async def serve(self, task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED) -> None:
@@ -54,7 +55,7 @@ class FaultyEngine:
             task_status.started(listeners[0].socket.getsockname()[1])
             while True:
                 await trio.sleep(self.rng.uniform(1, 4))
-                self.is_healthy = self.rng.random() < 0.8
+                self.is_healthy = self.is_only_failing or self.rng.random() < 0.8
 
     async def _connection(self, stream: trio.SocketStream) -> None:
         data = b""
@@ -89,6 +90,10 @@ class FaultyEngine:
             await _whole(stream, 200 if self.is_healthy else 503, b"{}")
         elif path == b"/v1/models":
             await _whole(stream, 200, b'{"object":"list","data":[{"id":"soak"}]}')
+        elif self.is_only_failing:
+            self.faults["in a row"] += 1
+            await stream.send_all(_HEAD + _chunk(CHUNK % b"begun"))
+            raise _Reset
         elif self.rng.random() < self.fault_share:
             fault = self.rng.choice(FAULTS)
             self.faults[fault] += 1

@@ -8,10 +8,13 @@ from pathlib import Path
 
 import click
 
+from anvil_trio.cli.diagnose import diagnose
 from anvil_trio.cli.events import set_up_events
 from anvil_trio.cli.exits import Exit
 from anvil_trio.cli.install import INSTALL_CONFIG
 from anvil_trio.cli.running import run, tell_problems
+from anvil_trio.cli.status import status
+from anvil_trio.cli.top import top
 from anvil_trio.cli.transition import TRANSITIONS
 from anvil_trio.config.load import config_path
 from anvil_trio.config.model import RouterConfig
@@ -27,7 +30,7 @@ def router() -> None:
     """The router: one endpoint in front of your model servers."""
 
 
-for _command in (*TRANSITIONS, INSTALL_CONFIG):
+for _command in (*TRANSITIONS, INSTALL_CONFIG, diagnose, status, top):
     router.add_command(_command)
 
 

@@ -4,7 +4,8 @@ No proxy, no redirect, no setting of the environment; what goes wrong is told in
 show neither the address nor the token nor what the router said (R012).
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from http import HTTPStatus
 
 import httpx
@@ -18,20 +19,37 @@ from anvil_trio.config.json_object import read_json_object
 from anvil_trio.upstream.stream import Head, UpstreamStream
 from anvil_trio.upstream.transport import MemberTransport
 
-__all__ = ["MAX_REPLY_BYTES", "Question", "ask_router"]
+__all__ = ["ACCESS_DENIED", "MAX_REPLY_BYTES", "Question", "ask_router"]
 
 MAX_REPLY_BYTES = 262_144
 
-_ERRORS = {
-    "invalid_transition": "The router refuses this: no such tier or member, or it is not quiesced.",
-    "server_busy": "The router is busy with other orders.",
-    "transition_failed": "The router could not do it; nothing has changed.",
+ACCESS_DENIED = Failure(
+    Exit.TRANSPORT, "router_access_denied", "The router does not accept this token."
+)
+
+
+def _told(code: str, message: str) -> Failure:
+    return Failure(Exit.EXECUTION, code, message)
+
+
+_OF_ORDERS = {
+    "invalid_transition": _told(
+        "invalid_transition",
+        "The router refuses this: no such tier or member, or it is not quiesced.",
+    ),
+    "server_busy": _told("server_busy", "The router is busy with other orders."),
+    "transition_failed": _told(
+        "transition_failed", "The router could not do it; nothing has changed."
+    ),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One request. `body` makes it a POST; `query` is that of a GET."""
+    """One request. `body` makes it a POST; `query` is that of a GET.
+
+    `refusals` says what the router's own codes mean for who asks; any other is no answer.
+    """
 
     url: str
     token: str
@@ -39,6 +57,7 @@ class Question:
     query: dict[str, str]
     body: dict[str, JsonValue] | None
     timeout_s: float
+    refusals: Mapping[str, Failure] = field(default_factory=lambda: _OF_ORDERS)
 
 
 async def ask_router(question: Question) -> dict[str, JsonValue]:
@@ -52,7 +71,7 @@ async def ask_router(question: Question) -> dict[str, JsonValue]:
         raise _transport("router_response_oversized", "The router's answer is too large.")
     reply = read_json_object(body)
     if status != HTTPStatus.OK:
-        raise _refusal(status, reply)
+        raise CommandFailed(_refusal(status, reply, question.refusals))
     if reply is None:
         raise _transport("router_response_invalid", "The router's answer could not be read.")
     return dict(reply)
@@ -91,15 +110,15 @@ async def _read(stream: UpstreamStream) -> tuple[int, bytes | None]:
     return head.status, bytes(body)
 
 
-def _refusal(status: int, reply: object) -> CommandFailed:
-    """The router's own code, if it is one of those that a transition may have."""
+def _refusal(status: int, reply: object, refusals: Mapping[str, Failure]) -> Failure:
+    """What a reply that is no success means, by the router's own code where it is one of ours."""
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-        return _transport("router_access_denied", "The router does not accept this token.")
+        return ACCESS_DENIED
     error = reply.get("error") if isinstance(reply, dict) else None
     code = error.get("code") if isinstance(error, dict) else None
-    if isinstance(code, str) and code in _ERRORS:
-        return CommandFailed(Failure(Exit.EXECUTION, code, _ERRORS[code]))
-    return _transport("router_http_error", "The router did not do what was asked.")
+    if isinstance(code, str) and code in refusals:
+        return refusals[code]
+    return Failure(Exit.TRANSPORT, "router_http_error", "The router did not do what was asked.")
 
 
 def _transport(code: str, message: str) -> CommandFailed:

@@ -20,6 +20,7 @@ __all__ = [
     "check_tls_files",
     "config_path",
     "expand_path",
+    "home_file",
     "load_config",
     "read_config",
     "resolve_secret",
@@ -43,7 +44,7 @@ def config_path(cli_path: str | None, environ: Mapping[str, str], cwd: Path) -> 
     """
     if cli_path is not None:
         return cwd / expand_path(cli_path, environ)
-    at_home = cwd / _operator_home(environ) / _CONFIG_NAME
+    at_home = home_file(_CONFIG_NAME, environ, cwd)
     return at_home if at_home.is_file() else cwd / _CONFIG_NAME
 
 
@@ -62,10 +63,11 @@ def read_config(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             return file.read(MAX_CONFIG_BYTES + 1)
+    except FileNotFoundError:
+        message = "there is no such file"
     except (OSError, ValueError):  # ValueError: a path with a null character
-        raise ConfigError([
-            ConfigProblem("", ProblemCode.UNREADABLE, "the file cannot be read")
-        ]) from None
+        message = "the file cannot be read"
+    raise ConfigError([ConfigProblem("", ProblemCode.UNREADABLE, message)])
 
 
 def load_config(path: Path) -> RouterConfig:
@@ -78,6 +80,11 @@ def expand_path(text: str, environ: Mapping[str, str]) -> Path:
     if text == "~" or text.startswith("~/"):
         return _user_home(environ) / text[2:]
     return Path(text)
+
+
+def home_file(name: str, environ: Mapping[str, str], cwd: Path) -> Path:
+    """Where a file of that name is in the operator's home, whether or not it is there."""
+    return cwd / _operator_home(environ) / name
 
 
 def resolve_secret(name: str, environ: Mapping[str, str]) -> str | None:

@@ -280,6 +280,11 @@ class PurposeModel(Frozen):
     auth_env: EnvName | None = Field(default=None, repr=False)
     timeout: Period | None = None
 
+    @property
+    def word(self) -> str:
+        """What a record and a number call its kind."""
+        return self.kind
+
 
 class AudioRoute(Frozen):
     """One `[[router.audio_routes]]`: callers name `id`, upstream it is called `model`."""
@@ -292,6 +297,11 @@ class AudioRoute(Frozen):
     timeout: Period | None = None
     auth_env: EnvName | None = Field(default=None, repr=False)
     default: Flag = False
+
+    @property
+    def word(self) -> str:
+        """What a record and a number call its kind."""
+        return self.purpose
 
 
 _AUDIO_BYTES = whole(1024, 33_554_432)

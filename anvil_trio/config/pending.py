@@ -17,8 +17,6 @@ __all__ = [
 ]
 
 PENDING_IN_SERVER = (
-    "trace_export_url",
-    "workload_host",
     "media_principal",
     "media_scopes",
     "media_public_origin",

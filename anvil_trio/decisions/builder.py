@@ -1,5 +1,6 @@
 """What the exchange learns of one request along the way, until it becomes a record."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -59,6 +60,11 @@ class Target(Protocol):
         ...
 
     @property
+    def context_limit(self) -> int | None:
+        """How many tokens it takes at the most, where that is known."""
+        ...
+
+    @property
     def member_ids(self) -> tuple[MemberId, ...]:
         """All that may be selected."""
         ...
@@ -106,12 +112,28 @@ class RecordBuilder:
     attempted_at: float | None = None  # the connection to the member began
     first_content_at: float | None = None  # the first text, reasoning or tool argument went out
     upstream_ended_at: float | None = None  # the engine's reply was read or given up
+    live_usage: Callable[[], Usage] | None = None  # while a reply is read: the counts so far
 
     _route: str = field(default=UNPARSED_ROUTE, init=False)
     _tier: Target | None = field(default=None, init=False)
     _member_id: MemberId | None = field(default=None, init=False)
     _schedule: Schedule | None = field(default=None, init=False)
     _is_finished: bool = field(default=False, init=False)
+
+    @property
+    def route(self) -> str:
+        """The alias, or the fixed word that stands for it."""
+        return self._route
+
+    @property
+    def tier(self) -> Target | None:
+        """The tier of the alias, once it is known."""
+        return self._tier
+
+    @property
+    def usage_so_far(self) -> Usage:
+        """The engine's counts, also before its reply has ended."""
+        return self.usage if self.live_usage is None else self.live_usage()
 
     def routed(self, alias: Alias | RequestKind, tier: Target) -> None:
         """The caller's model is configured: this alias, this tier (R001); or a kind, a service."""

@@ -1,11 +1,20 @@
 """What passes through the bus: facts that have already happened, free of content (R012)."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from anvil_trio.decisions.record import DecisionRecord
 from anvil_trio.names import MemberId, TierId
 
-__all__ = ["Decided", "Event", "IntentChanged", "ReadinessChanged"]
+__all__ = ["Decided", "DrainChanged", "DrainPhase", "Event", "IntentChanged", "ReadinessChanged"]
+
+
+class DrainPhase(StrEnum):
+    """Where one operator's drain is."""
+
+    STARTED = "started"
+    DRAINED = "drained"
+    ABANDONED = "abandoned"  # out of time, readmitted, or its operator left
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,4 +43,16 @@ class IntentChanged:
     is_quiesced: bool
 
 
-Event = Decided | ReadinessChanged | IntentChanged
+@dataclass(frozen=True, slots=True)
+class DrainChanged:
+    """An operator has begun to wait for a quiesced tier or member to be at rest, or has ended.
+
+    Several may wait for one target; each begins and ends for itself.
+    """
+
+    tier_id: TierId
+    member_id: MemberId | None
+    phase: DrainPhase
+
+
+Event = Decided | ReadinessChanged | IntentChanged | DrainChanged

@@ -2,11 +2,11 @@
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from anvil_trio.decisions.record import DecisionRecord
 
-__all__ = ["RING_SIZE", "Ring"]
+__all__ = ["RING_SIZE", "Ring", "by_id"]
 
 RING_SIZE = 10_000
 
@@ -22,6 +22,13 @@ class Ring:
 
     def __init__(self, size: int = RING_SIZE) -> None:
         self._records: deque[DecisionRecord] = deque(maxlen=size)
+
+    @property
+    def capacity(self) -> int:
+        """How many records are kept at most."""
+        size = self._records.maxlen
+        assert size is not None, "a ring has a size"
+        return size
 
     def __len__(self) -> int:
         return len(self._records)
@@ -39,6 +46,12 @@ class Ring:
         An id of the form that the router generates is looked for among the router's own ids
         only, so that no caller can pass for another request; any other among the callers' ids.
         """
-        if _GENERATED_ID.fullmatch(request_id) is not None:
-            return next((kept for kept in self if kept.gateway_request_id == request_id), None)
-        return next((kept for kept in self if kept.request_id == request_id), None)
+        is_wanted = by_id(request_id)
+        return next((kept for kept in self if is_wanted(kept)), None)
+
+
+def by_id(request_id: str) -> Callable[[DecisionRecord], bool]:
+    """Whether a record is the one of that id; see `Ring.find`."""
+    if _GENERATED_ID.fullmatch(request_id) is not None:
+        return lambda record: record.gateway_request_id == request_id
+    return lambda record: record.request_id == request_id

@@ -74,7 +74,7 @@ class Engine:
                 case ("POST", "/v1/chat/completions"):
                     await self._chat(receive, send)
                 case ("POST", path) if path in PATHS:
-                    await self._beside(path, scope, receive, send)
+                    await self._beside(str(path), scope, receive, send)
                 case _:
                     await _refuse(send, _NOT_FOUND)
 

@@ -174,9 +174,9 @@ class MessagesRelay:
         return b"".join(out)
 
     def finish_now(self) -> bytes:
-        """The closing bytes, once; for a stream that `is_finished`."""
+        """The closing bytes, once; for a stream that `is_finished`, whatever came after that."""
         out: list[bytes] = []
-        if not self._has_ended and self.failure is None:
+        if not self._has_ended and self._failure is None:
             self._finish(out)
         return b"".join(out)
 

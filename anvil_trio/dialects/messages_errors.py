@@ -40,6 +40,7 @@ _TYPES: Mapping[Code, str] = MappingProxyType({
     Code.UPSTREAM_REFUSED: "invalid_request_error",
     Code.UPSTREAM_RATE_LIMITED: "rate_limit_error",
     Code.UPSTREAM_OVERLOADED: "overloaded_error",
+    Code.HISTORY_UNAVAILABLE: "api_error",
     Code.INTERNAL_ERROR: "api_error",
 })
 _BY_STATUS: Mapping[int, str] = MappingProxyType({

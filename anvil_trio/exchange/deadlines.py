@@ -51,6 +51,8 @@ class Deadlines:
 
     __slots__ = (
         "_beat_from",
+        "_gap_s",
+        "_gaps",
         "_limits",
         "_quiet_kind",
         "_quiet_s",
@@ -64,6 +66,17 @@ class Deadlines:
         self._quiet_kind, self._quiet_s, self._quiet_since = Due.STARTUP, limits.startup_s, now
         self._beat_from = now if has_heartbeats else inf
         self._sending_since: float | None = None
+        self._gaps, self._gap_s = 0, 0.0
+
+    @property
+    def mean_gap_s(self) -> float | None:
+        """How long a stream's events were apart, the waits for the caller left out.
+
+        None for a reply that is no stream, and where there were no two events.
+        """
+        if self._beat_from == inf or not self._gaps:
+            return None
+        return self._gap_s / self._gaps
 
     @property
     def is_sending(self) -> bool:
@@ -73,12 +86,20 @@ class Deadlines:
     def progressed(self, now: float) -> None:
         """The engine sent a real event or body bytes: idle runs from here. No-op in the grace."""
         if self._quiet_kind is not Due.GRACE:
+            self._spoke(now)
             self._quiet_kind, self._quiet_s, self._quiet_since = Due.IDLE, self._limits.idle_s, now
 
     def finished(self, now: float) -> None:
         """The engine gave its finish reason: only the grace is left, and nothing extends it."""
         if self._quiet_kind is not Due.GRACE:
+            self._spoke(now)
             self._quiet_kind, self._quiet_s, self._quiet_since = Due.GRACE, GRACE_S, now
+
+    def _spoke(self, now: float) -> None:
+        """Sum the gap since the event before, if there was one."""
+        if self._quiet_kind is Due.IDLE:
+            self._gaps += 1
+            self._gap_s += now - self._quiet_since
 
     def said_all(self, now: float) -> None:
         """The engine said that nothing more will come: only its reply's own end is left."""

@@ -6,10 +6,16 @@ from dataclasses import dataclass, field
 
 from anvil_trio.actors.bus import Bus
 from anvil_trio.admission.actor import AdmissionHandle
+from anvil_trio.decisions.builder import RecordBuilder
 from anvil_trio.decisions.events import Event
 from anvil_trio.decisions.log import DecisionLog
+from anvil_trio.exchange.active import show_running
+from anvil_trio.exchange.subscribers import Subscribers
 from anvil_trio.exchange.watch import Watch
+from anvil_trio.facts import ActiveRequest
 from anvil_trio.intent.keeper import IntentKeeper
+from anvil_trio.log_events import LogEvent, log_event
+from anvil_trio.meters.board import Meters
 from anvil_trio.names import MemberId, TierId
 from anvil_trio.tiers.registry import Tiers
 from anvil_trio.upstream.client import Upstream
@@ -18,22 +24,26 @@ __all__ = ["Exchanges", "House", "Management"]
 
 
 class Exchanges:
-    """The exchanges that run now, so that the end of a shutdown's bound can reach each of them."""
+    """The exchanges that run now, so that a shutdown's end can reach them, and a page show them."""
 
     def __init__(self) -> None:
-        self._running: set[Watch] = set()
+        self._running: dict[Watch, RecordBuilder] = {}  # in order of arrival: a seed is a program
 
     def __len__(self) -> int:
         return len(self._running)
 
     @contextmanager
-    def entered(self, watch: Watch) -> Iterator[None]:
+    def entered(self, watch: Watch, record: RecordBuilder) -> Iterator[None]:
         """Count one exchange for as long as the block lasts."""
-        self._running.add(watch)
+        self._running[watch] = record
         try:
             yield
         finally:
-            self._running.discard(watch)
+            del self._running[watch]
+
+    def seen(self, now: float) -> list[ActiveRequest]:
+        """Each of them as it is at `now`, oldest first."""
+        return [show_running(record, watch, now) for watch, record in self._running.items()]
 
     def shut_down(self) -> None:
         """Cut every running exchange: each tells its caller so in its dialect's own frame."""
@@ -74,8 +84,17 @@ class House:
     tiers: Tiers
     log: DecisionLog
     bus: Bus[Event]
+    meters: Meters
     wall_clock: Callable[[], float]  # seconds since the epoch
     started_at: float  # likewise
     ways: dict[TierId, dict[MemberId, Upstream]] = field(default_factory=dict)
     exchanges: Exchanges = field(default_factory=Exchanges)
+    subscribers: Subscribers = field(default_factory=Subscribers)
     is_draining: bool = False
+
+    def drain(self) -> None:
+        """The process is about to stop: say so, and send away whoever only watches. Idempotent."""
+        if not self.is_draining:
+            log_event(LogEvent.DRAINING)
+        self.is_draining = True
+        self.subscribers.end()

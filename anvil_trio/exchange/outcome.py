@@ -5,7 +5,13 @@ from enum import StrEnum
 from anvil_trio.decisions.words import AttemptReason, Ending, WorkloadOutcome
 from anvil_trio.errors import Code, Problem
 
-__all__ = ["Outcome", "ending_of", "outcome_of_failure", "outcome_of_rejection"]
+__all__ = [
+    "UPSTREAM_FAILURES",
+    "Outcome",
+    "ending_of",
+    "outcome_of_failure",
+    "outcome_of_rejection",
+]
 
 
 class Outcome(StrEnum):
@@ -36,6 +42,15 @@ class Outcome(StrEnum):
     QUIESCED = "quiesced"
     NOT_ADMITTED = "not_admitted"  # no member is ready, or the tier has failed
     ADMISSION_TIMEOUT = "admission_timeout"
+
+
+UPSTREAM_FAILURES = frozenset({
+    Outcome.BACKEND_ERROR,
+    Outcome.CONNECT_TIMEOUT,
+    Outcome.STARTUP_TIMEOUT,
+    Outcome.IDLE_TIMEOUT,
+})
+"""The ends that are the engine's own doing, its refusal of the request among them."""
 
 
 def _refused(reason: AttemptReason | None = None) -> Ending:
@@ -76,7 +91,7 @@ _FAILURES: dict[Code, Outcome] = {
     Code.STARTUP_TIMEOUT: Outcome.STARTUP_TIMEOUT,
     Code.IDLE_TIMEOUT: Outcome.IDLE_TIMEOUT,
     Code.REQUEST_TIMEOUT: Outcome.REQUEST_TIMEOUT,
-    Code.UPSTREAM_TIMEOUT: Outcome.REQUEST_TIMEOUT,
+    Code.UPSTREAM_TIMEOUT: Outcome.IDLE_TIMEOUT,
     Code.SHUTTING_DOWN: Outcome.SHUTDOWN,
     Code.INTERNAL_ERROR: Outcome.INTERNAL_ERROR,
 }

@@ -29,7 +29,9 @@ from anvil_trio.exchange.closing import (
 from anvil_trio.exchange.delivery import deliver
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
-from anvil_trio.exchange.outcome import Outcome, ending_of
+from anvil_trio.exchange.metering import count_request
+from anvil_trio.exchange.outcome import UPSTREAM_FAILURES, Outcome, ending_of
+from anvil_trio.exchange.phases import Phase
 from anvil_trio.exchange.prepare import Prepared, prepare
 from anvil_trio.exchange.relay import UnaryRelay
 from anvil_trio.exchange.stream_relay import StreamRelay
@@ -74,7 +76,7 @@ class _Exchange:
     async def run(self) -> None:
         closing = Closing(Outcome.CANCELLED)  # stands if we are cancelled from outside
         try:
-            with self._house.exchanges.entered(self._watch):
+            with self._house.exchanges.entered(self._watch, self._record):
                 self._caller.watch_for_leaving(self._watch.leave)
                 closing = await self._live()
                 if self._watch.is_gone:
@@ -87,12 +89,21 @@ class _Exchange:
     async def _live(self) -> Closing:
         """All phases, in which something is held; cut when `life` is."""
         try:
-            with self._watch.life:
-                return await self._admit()
+            closing = await self._within_life()
+            self._watch.journey.end(closing.outcome)
+            if closing.outcome in UPSTREAM_FAILURES:
+                request_id, outcome = self._call.gateway_request_id, closing.outcome.value
+                log_event(LogEvent.UPSTREAM_FAILED, request_id=request_id, outcome=outcome)
         except Exception as bug:  # noqa: BLE001 - it ends the exchange, not the process
             request_id = self._call.gateway_request_id
             log_event(LogEvent.EXCHANGE_FAILED, request_id=request_id, **where_raised(bug))
+            self._watch.journey.end(Outcome.INTERNAL_ERROR)
             return Closing(Outcome.INTERNAL_ERROR, problem(Code.INTERNAL_ERROR))
+        return closing
+
+    async def _within_life(self) -> Closing:
+        with self._watch.life:
+            return await self._admit()
         return self._cut()
 
     def _cut(self) -> Closing:
@@ -112,6 +123,7 @@ class _Exchange:
         if isinstance(permit, Refused):
             return turned_away(permit)
         with permit:
+            self._watch.journey.reach(Phase.INSIDE)
             body = await self._caller.read_body(
                 self._server.max_body_bytes,
                 stall_s=self._server.client_stall_timeout_s,
@@ -134,6 +146,7 @@ class _Exchange:
         """One lease on one member, within the admission deadline; a grant beats its expiry."""
         got: Lease | Refused | None = None
         self._record.asked_at = trio.current_time()
+        self._watch.journey.reach(Phase.WAITING)
         session_id = self._call.session_for(prepared.route.tier)
         try:
             with trio.move_on_after(self._watch.limits.admission_s):
@@ -145,6 +158,7 @@ class _Exchange:
         if isinstance(got, Refused):
             return not_admitted(got, self._generation.config.router.exhaustion_status)
         with got as lease:
+            self._watch.journey.reach(Phase.CHOSEN)
             self._record.selected(lease.member_id, trio.current_time(), lease.schedule)
             return await self._attempt(prepared, lease.member_id)
 
@@ -161,6 +175,7 @@ class _Exchange:
         self._record.attempted_at = trio.current_time()
         try:
             async with open_stream(upstream, prepared.rendered.body, headers) as stream:
+                self._watch.journey.reach(Phase.DISPATCHED)
                 self._watch.dispatched(has_heartbeats=prepared.request.stream)
                 if prepared.request.stream:
                     return await self._relay_stream(stream, prepared)
@@ -174,6 +189,7 @@ class _Exchange:
         limit = self._server.max_event_bytes
         translator = self._call.dialect.translator(prepared.request, prepared.route.tier, limit)
         self._translator = translator
+        self._record.live_usage = lambda: translator.usage
         relay = StreamRelay(
             stream,
             self._watch,
@@ -217,3 +233,4 @@ class _Exchange:
             ending_of(outcome), now=trio.current_time(), unix_ts=self._house.wall_clock()
         )
         self._house.log.record(record)
+        count_request(self._house.meters, outcome, record, self._watch.mean_gap_s)

@@ -5,12 +5,19 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from anvil_trio.decisions.words import RequestKind
-from anvil_trio.facts import ServiceFacts
+from anvil_trio.facts import ServiceFacts, ServiceKind
 from anvil_trio.names import DIRECT_MEMBER, MemberId
 from anvil_trio.upstream.build import service_url
 from anvil_trio.upstream.client import Upstream
 
 __all__ = ["Service", "Services"]
+
+_KINDS: Mapping[RequestKind, ServiceKind] = MappingProxyType({
+    RequestKind.EMBEDDING: "embedding",
+    RequestKind.RERANK: "rerank",
+    RequestKind.STT: "stt",
+    RequestKind.TTS: "tts",
+})
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +39,7 @@ class Service:
     is_default: bool = False
     is_replica: bool = field(default=False, init=False)
     is_capacity: bool = field(default=False, init=False)
+    context_limit: None = field(default=None, init=False)
 
     @property
     def member_ids(self) -> tuple[MemberId, ...]:
@@ -41,7 +49,9 @@ class Service:
     @property
     def facts(self) -> ServiceFacts:
         """What may be shown of it."""
-        return ServiceFacts(self.id, self.kind.value, self.name, self.sample_rate, self.is_default)
+        return ServiceFacts(
+            self.id, _KINDS[self.kind], self.name, self.sample_rate, self.is_default
+        )
 
     def at(self, path: str) -> Upstream:
         """The way to what is at `path` below its base URL."""

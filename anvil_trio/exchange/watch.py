@@ -10,6 +10,7 @@ from enum import Enum
 import trio
 
 from anvil_trio.exchange.deadlines import Deadlines, Due, Limits
+from anvil_trio.exchange.phases import Journey
 
 __all__ = ["Cut", "Watch"]
 
@@ -26,7 +27,7 @@ class Watch:
     """What bounds one exchange. `life` is entered once; lapses open inside it, one at a time.
 
     Guarantee: `leave` and `shut_down` act in the step in which they are called, whatever the
-    exchange is doing, and the first reason stands.
+    exchange is doing, and the first reason stands. `journey` says how far it has come.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -35,6 +36,9 @@ class Watch:
         self._deadlines: Deadlines | None = None
         self._lapse: trio.CancelScope | None = None
         self._cut_by: Cut | None = None
+        self.journey = Journey()
+        self.dispatched_at: float | None = None
+        self.progressed_at: float | None = None  # the engine last sent something that counts
 
     # what ends it
 
@@ -69,13 +73,19 @@ class Watch:
 
     def dispatched(self, *, has_heartbeats: bool) -> None:
         """The request has been written to the engine."""
-        self._deadlines = Deadlines(self.limits, trio.current_time(), has_heartbeats=has_heartbeats)
+        self.dispatched_at = now = trio.current_time()
+        self._deadlines = Deadlines(self.limits, now, has_heartbeats=has_heartbeats)
 
     @property
     def deadlines(self) -> Deadlines:
         """The numbers; only after `dispatched`."""
         assert self._deadlines is not None, "asked before dispatch"
         return self._deadlines
+
+    @property
+    def mean_gap_s(self) -> float | None:
+        """How long a stream's events were apart; None where no stream had two."""
+        return None if self._deadlines is None else self._deadlines.mean_gap_s
 
     def lapse(self) -> trio.CancelScope:
         """A new scope that ends when something may be due; the earlier one must be closed."""
@@ -92,16 +102,19 @@ class Watch:
 
     def progressed(self) -> None:
         """The engine sent something that counts."""
-        self.deadlines.progressed(trio.current_time())
+        self.progressed_at = now = trio.current_time()
+        self.deadlines.progressed(now)
 
     def finished(self) -> None:
         """The engine gave its finish reason."""
-        self.deadlines.finished(trio.current_time())
+        self.progressed_at = now = trio.current_time()
+        self.deadlines.finished(now)
         self._tighten()
 
     def said_all(self) -> None:
         """The engine said its last word."""
-        self.deadlines.said_all(trio.current_time())
+        self.progressed_at = now = trio.current_time()
+        self.deadlines.said_all(now)
         self._tighten()
 
     def sending(self) -> None:

@@ -1,4 +1,4 @@
-"""One GET of something small, bounded in bytes and in time; every fault of the way is a value.
+"""One small GET or POST, bounded in bytes and in time; every fault of the way is a value.
 
 No redirect is followed, no proxy used and no environment read: the client given must be one of
 `upstream.client.open_probe_client`, which leaves all of that out and knows the member's address.
@@ -12,7 +12,7 @@ import trio
 
 from anvil_trio.facts import Answer, Silence
 
-__all__ = ["get_small"]
+__all__ = ["get_small", "post_small"]
 
 
 async def get_small(
@@ -29,9 +29,24 @@ async def get_small(
     headers = [(b"accept", accept.encode())]
     if key:
         headers.append((b"authorization", b"Bearer " + key.encode()))
+    request = client.build_request("GET", path, headers=headers, params=query)
+    return await _ask(client, request, timeout_s, max_bytes)
+
+
+async def post_small(
+    client: httpx.AsyncClient, url: str, body: bytes, *, timeout_s: float, max_bytes: int
+) -> Answer | Silence:
+    """What is answered to this JSON; `timeout_s` bounds the whole call, connecting included."""
+    headers = [(b"content-type", b"application/json")]
+    request = client.build_request("POST", url, headers=headers, content=body)
+    return await _ask(client, request, timeout_s, max_bytes)
+
+
+async def _ask(
+    client: httpx.AsyncClient, request: httpx.Request, timeout_s: float, max_bytes: int
+) -> Answer | Silence:
     with trio.move_on_after(timeout_s):
         try:
-            request = client.build_request("GET", path, headers=headers, params=query)
             return await _read(await client.send(request, stream=True), max_bytes)
         except httpx.TimeoutException:
             return Silence.TIMED_OUT

@@ -23,7 +23,8 @@ from anvil_trio.exchange.closing import Closing, broken, rejected, unheard
 from anvil_trio.exchange.delivery import deliver
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
-from anvil_trio.exchange.outcome import Outcome, ending_of
+from anvil_trio.exchange.metering import count_request
+from anvil_trio.exchange.outcome import UPSTREAM_FAILURES, Outcome, ending_of
 from anvil_trio.exchange.services import Service
 from anvil_trio.exchange.watch import Cut, Watch
 from anvil_trio.log_events import LogEvent, log_event
@@ -85,7 +86,7 @@ class _Exchange:
     async def run(self) -> None:
         closing = Closing(Outcome.CANCELLED)  # stands if we are cancelled from outside
         try:
-            with self._house.exchanges.entered(self._watch):
+            with self._house.exchanges.entered(self._watch, self._record):
                 self._caller.watch_for_leaving(self._watch.leave)
                 closing = await self._live()
                 if self._watch.is_gone:
@@ -100,7 +101,11 @@ class _Exchange:
         request_id = self._call.gateway_request_id
         try:
             with self._watch.life:
-                return await self._admit()
+                closing = await self._admit()
+                if closing.outcome in UPSTREAM_FAILURES:
+                    word = closing.outcome.value
+                    log_event(LogEvent.UPSTREAM_FAILED, request_id=request_id, outcome=word)
+                return closing
         except Exception as bug:  # noqa: BLE001 - it ends the exchange, not the process
             log_event(LogEvent.EXCHANGE_FAILED, request_id=request_id, **where_raised(bug))
             return Closing(Outcome.INTERNAL_ERROR, problem(Code.INTERNAL_ERROR))
@@ -167,6 +172,7 @@ class _Exchange:
         self._record.attempted_at = began_at
         try:
             async with open_stream(upstream, outgoing.body, headers) as stream:
+                self._watch.dispatched(has_heartbeats=False)
                 patience = Patience(service.timeout_s)
                 patience.spent(trio.current_time() - began_at)
                 relay = ServiceRelay(
@@ -227,6 +233,7 @@ class _Exchange:
             ending_of(outcome), now=trio.current_time(), unix_ts=self._house.wall_clock()
         )
         self._house.log.record(record)
+        count_request(self._house.meters, outcome, record, None)
 
 
 def _own_words(closing: Closing, ask: Ask) -> Closing:

@@ -25,6 +25,7 @@ RECOVERY = 4
 
 Publish = Callable[[TierId, Readiness], None]
 Notify = Callable[[Key, Verdict], None]
+Observe = Callable[[Key, bool], None]
 
 
 def _plans(config: RouterConfig, keys: Mapping[TierId, str | None]) -> dict[Key, Plan]:
@@ -57,7 +58,7 @@ class Prober:
 
     `clients` lead to the members, `keys` are the tiers' own credentials. `publish` is called with
     a rising generation whenever the set of eligible members of a tier changes, `notify` whenever
-    a member's verdict does; both must neither wait nor raise.
+    a member's verdict does, `observe` after each probe; none may wait or raise.
     """
 
     def __init__(
@@ -67,9 +68,11 @@ class Prober:
         keys: Mapping[TierId, str | None],
         publish: Publish,
         notify: Notify | None = None,
+        observe: Observe | None = None,
     ) -> None:
         settings = config.router
         self._clients, self._publish, self._notify = clients, publish, notify
+        self._observe = observe
         self._interval_s = settings.availability_probe_interval
         self._plans = _plans(config, keys)
         self._probed = tuple({tier_id: None for tier_id, _ in self._plans})
@@ -83,6 +86,7 @@ class Prober:
         )
         self._told: dict[Key, tuple[bool, str]] = {}
         self._loops: dict[Key, trio.CancelScope] = {}
+        self._hurry: dict[Key, trio.Event] = {key: trio.Event() for key in self._plans}
         self._nursery: trio.Nursery | None = None
         self._settled = trio.lowlevel.ParkingLot()
 
@@ -126,6 +130,15 @@ class Prober:
         if keys:
             self._announce(tier_id)
 
+    def hasten(self, tier_id: TierId, member_id: MemberId) -> None:
+        """Ask one member now and not when its time comes: somebody could not reach it.
+
+        What is known of it stands until it has answered. However often this is called, one probe
+        follows, after the one that may be under way. Nothing happens for a tier that is not probed.
+        """
+        if (tier_id, member_id) in self._hurry:
+            self._hurry[tier_id, member_id].set()
+
     async def probe_anew(self, tier_id: TierId, member_id: MemberId | None = None) -> None:
         """Forget as `invalidate` does, then wait until each that was forgotten has a new verdict.
 
@@ -157,12 +170,17 @@ class Prober:
         with scope:
             while True:
                 began = trio.current_time()
+                self._hurry[key] = trio.Event()
                 found = await probe(self._clients[key], self._plans[key])
-                if not self._cache.settle(key, generation, found, trio.current_time()):
+                now = trio.current_time()
+                if not self._cache.settle(key, generation, found.after(now - began), now):
                     return  # begun before an invalidation; that one started another loop
+                if self._observe is not None:
+                    self._observe(key, found.verdict.is_ready)
                 self._announce(key[0])
                 self._settled.unpark_all()
-                await trio.sleep_until(began + self._pause_s(key))
+                with trio.move_on_at(began + self._pause_s(key)):
+                    await self._hurry[key].wait()
 
     def _pause_s(self, key: Key) -> float:
         """From the start of one probe to that of the next: a member that is out is asked sooner."""

@@ -39,6 +39,10 @@ class Finding:
     verdict: Verdict
     is_timeout: bool = False
 
+    def after(self, took_s: float) -> "Finding":
+        """The same, with how long the probe took."""
+        return replace(self, verdict=replace(self.verdict, took_s=took_s))
+
 
 @dataclass(frozen=True, slots=True)
 class Standing:

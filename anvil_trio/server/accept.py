@@ -31,6 +31,7 @@ App = Callable[
 _OUT_OF_RESOURCES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
 _PAUSE_S = 0.1
 _ACCEPTS_A_TURN = 64
+_MOST_LATE_S = 1.0
 
 
 def _nothing() -> None:
@@ -92,6 +93,7 @@ class Server:
                 outer.start_soon(lifespan.handle_lifespan)
                 await lifespan.wait_for_startup()
                 outer.start_soon(shared.flusher.run)
+                outer.start_soon(self._expire_idle)
                 with last_moment:
                     async with trio.open_nursery() as clients:
                         for listener in self._sockets:
@@ -158,6 +160,18 @@ class Server:
             return False
         idlest.evict()
         return True
+
+    async def _expire_idle(self) -> None:
+        """Close what has been idle for too long, a tenth of the bound late at the most.
+
+        A walk now and then costs less than a deadline that moves twice with every request.
+        """
+        pause_s = min(self._options.keep_alive_timeout_s / 10, _MOST_LATE_S)
+        while True:
+            await trio.sleep(pause_s)
+            now = trio.current_time()
+            for each in list(self._shared.connections):
+                each.expire(now)
 
     # stopping
 

@@ -23,7 +23,7 @@ class Channel:
     """One accepted socket. `on_lost` is called in the step in which it is found to be of no use.
 
     `is_ending`: we have said our last; what waits is still sent, what comes is dropped. `is_dead`:
-    the socket is closed. `reading` bounds the reader: its deadline is the owner's until `finish`.
+    the socket is closed. `reading` bounds the reader: the owner may cancel it, `finish` bounds it.
     """
 
     def __init__(

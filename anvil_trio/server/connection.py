@@ -5,14 +5,13 @@ Whatever goes wrong here, a bug included, ends this connection and nothing else.
 
 import socket
 from dataclasses import dataclass, field
-from math import inf
 
 import trio
 
 from anvil_trio.net import sockets
 from anvil_trio.server.channel import Channel
 from anvil_trio.server.flusher import Flusher
-from anvil_trio.server.http1 import Http1, ProtocolArgs, ReadingEnded
+from anvil_trio.server.http1 import Http1, Http2Preface, ReadingEnded
 from anvil_trio.server.http2 import Http2
 from anvil_trio.server.hypercorn_names import (
     AppWrapper,
@@ -20,8 +19,6 @@ from anvil_trio.server.hypercorn_names import (
     Config,
     ConnectionState,
     Event,
-    H2CProtocolRequiredError,
-    H2ProtocolAssumedError,
     RawData,
     Updated,
     WorkerContext,
@@ -29,6 +26,7 @@ from anvil_trio.server.hypercorn_names import (
 )
 from anvil_trio.server.log import ServerLog
 from anvil_trio.server.options import ServerOptions
+from anvil_trio.server.protocol_args import ProtocolArgs
 from anvil_trio.server.tasks import Tasks
 
 __all__ = ["Connection", "Shared", "serve_connection"]
@@ -78,10 +76,7 @@ class Connection:
             send=self._send,
         )
         self._protocol: Http1 | Http2 = Http1(
-            self._args,
-            read=self._channel.read,
-            drained=self._channel.drained,
-            max_ahead_bytes=shared.options.max_ahead_bytes,
+            self._args, shared.options, write=self._channel.send, drained=self._channel.drained
         )
 
     async def run(self) -> None:
@@ -106,6 +101,13 @@ class Connection:
         if self.idle_since is not None:
             self._part()
         self._channel.linger_at_most(self._shared.options.stopping_linger_s)
+
+    def expire(self, now: float) -> None:
+        """Close the connection if it has been idle for too long."""
+        if self.idle_since is None or self._channel.is_ending:
+            return
+        if now - self.idle_since >= self._shared.options.keep_alive_timeout_s:
+            self._channel.reading.cancel()
 
     def evict(self) -> None:
         """Close an idle connection at once, to make room for another."""
@@ -140,21 +142,10 @@ class Connection:
     async def _feed(self, data: bytes) -> None:
         try:
             await self._protocol.handle(RawData(data))
-        except H2ProtocolAssumedError as assumed:
+        except Http2Preface as preface:
             protocol = self._protocol = self._http2()
             await protocol.initiate()
-            await self._after_switch(assumed.data)
-        except H2CProtocolRequiredError as required:
-            protocol = self._protocol = self._http2()
-            await protocol.initiate(required.headers, required.settings)
-            await self._after_switch(required.data)
-
-    async def _after_switch(self, data: bytes) -> None:
-        # h11 said busy for the preface; hypercorn leaves it so, without any timeout
-        protocol = self._protocol
-        self._update(is_idle=isinstance(protocol, Http2) and protocol.idle)
-        if data:
-            await protocol.handle(RawData(data))
+            await protocol.handle(RawData(preface.data))
 
     def _http2(self) -> Http2:
         return Http2(
@@ -190,14 +181,13 @@ class Connection:
         if channel.is_ending:
             return
         if self._is_answering or not channel.is_flushed:
-            self.idle_since, channel.reading.deadline = None, inf
+            self.idle_since = None
             if not self._is_answering:
                 self._tasks.spawn(self._settle_when_flushed)
         elif self._shared.context.terminated.is_set():
             self._part()
         else:
-            self.idle_since = now = trio.current_time()
-            channel.reading.deadline = now + self._shared.options.keep_alive_timeout_s
+            self.idle_since = trio.current_time()
 
     async def _settle_when_flushed(self) -> None:
         await self._channel.drained()

@@ -1,169 +1,201 @@
-"""HTTP/1.1 by hypercorn's h11 protocol, with three corrections.
+"""HTTP/1.1 on llhttp, behind hypercorn's protocol interface; its WebSockets are hypercorn's.
 
-It goes on reading while a reply is outstanding, so that a client's leaving is seen; it asks for a
-body (`100 Continue`) only when the application does; and it says `Connection: close` whenever the
-connection will not be used again.
+What arrives is judged in `http1_head` and `http1_requests`, what leaves is framed in `http1_reply`;
+here is only whose turn it is. The next request begins when the reply before it is complete; until
+then the reader goes on, so that a client's leaving is seen, and keeps what comes, up to a bound.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
-from typing import NamedTuple
 
-import h11
 import trio
 
-from anvil_trio.server.hypercorn_names import (
-    AppWrapper,
-    Config,
-    ConnectionState,
-    Event,
-    EventLike,
-    H11Protocol,
-    Response,
-    StreamEvent,
-    TaskGroup,
-    WorkerContext,
-)
-from anvil_trio.server.tasks import inbox_of
+from anvil_trio.server.http1_exchange import Exchange
+from anvil_trio.server.http1_head import RequestHead
+from anvil_trio.server.http1_reply import Reply
+from anvil_trio.server.http1_requests import Fault, Part, Received, RequestParser
+from anvil_trio.server.http1_websocket import Http1WebSocket
+from anvil_trio.server.hypercorn_names import Closed, Event, RawData, Updated
+from anvil_trio.server.options import ServerOptions
+from anvil_trio.server.protocol_args import ProtocolArgs
+from anvil_trio.server.refusals import refusal
 
-__all__ = ["Http1", "ProtocolArgs", "ReadingEnded"]
+__all__ = ["Http1", "Http2Preface", "ReadingEnded"]
 
-
-class ProtocolArgs(NamedTuple):
-    """What every protocol class of hypercorn is made from, in hypercorn's order."""
-
-    app: AppWrapper
-    config: Config
-    context: WorkerContext
-    task_group: TaskGroup
-    connection_state: ConnectionState
-    ssl: bool
-    client: tuple[str, int] | None
-    server: tuple[str, int] | None
-    send: Callable[[Event], Awaitable[None]]
+_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 
 class ReadingEnded(Exception):  # noqa: N818 - an end, no error
-    """While a reply was outstanding the client left, or sent more ahead than anybody needs."""
+    """While a reply was outstanding the client sent more ahead than anybody needs."""
 
 
-class _PatientConnection(h11.Connection):
-    """Never wants a body by itself."""
+class Http2Preface(Exception):  # noqa: N818 - a turn, no error
+    """The connection begins with HTTP/2's preface; `data` is all that has come."""
 
-    @property
-    def they_are_waiting_for_100_continue(self) -> bool:
-        return False
-
-
-class _PausedReader(EventLike):
-    """Takes the place of `H11Protocol.can_read`.
-
-    Hypercorn stops reading while bytes that follow the request wait for their turn, and so never
-    sees the client leave. Here the reader goes on into h11's own buffer, up to a bound: beyond it a
-    FIN queues behind the unread bytes and could not be seen anyway, so the connection ends. What
-    earlier replies have left there, `held`, counts, too: a client that pipelines faster than it is
-    answered would fill it without end.
-    """
-
-    def __init__(
-        self,
-        read: Callable[[], Awaitable[bytes]],
-        keep: Callable[[bytes], None],
-        held: Callable[[], int],
-        max_ahead_bytes: int,
-    ) -> None:
-        self._read = read
-        self._keep = keep
-        self._held = held
-        self._room = self._max_ahead_bytes = max_ahead_bytes
-        self._is_set = True
-        self._waiting = trio.CancelScope()
-
-    def is_set(self) -> bool:
-        return self._is_set
-
-    async def clear(self) -> None:
-        self._is_set = False
-
-    async def set(self) -> None:
-        self._is_set = True
-        self._waiting.cancel()
-
-    async def wait(self) -> None:
-        """Read on until `set`. Raises ReadingEnded."""
-        self._room = min(self._max_ahead_bytes, 2 * self._max_ahead_bytes - self._held())
-        while not self._is_set:
-            with trio.CancelScope() as self._waiting:
-                data = await self._read()
-                self._room -= len(data)
-                if not data or self._room < 0:
-                    raise ReadingEnded
-                self._keep(data)
+    def __init__(self, data: bytes) -> None:
+        super().__init__()
+        self.data = data
 
 
-class Http1(H11Protocol):
+class Http1:
     """One HTTP/1.1 connection.
 
-    `read` gives the connection's next bytes, b"" at the end or once they are of no more use;
-    `drained` waits until the client has taken what was sent.
+    `write` sends and never waits; `drained` waits until the client has taken what was sent.
     """
 
     def __init__(
         self,
         args: ProtocolArgs,
+        options: ServerOptions,
         *,
-        read: Callable[[], Awaitable[bytes]],
+        write: Callable[[bytes], None],
         drained: Callable[[], Awaitable[None]],
-        max_ahead_bytes: int,
     ) -> None:
-        super().__init__(*args)
-        h11_connection = _PatientConnection(h11.SERVER, self.config.h11_max_incomplete_size)
-        self.connection = h11_connection
-        self.can_read = _PausedReader(
-            read,
-            h11_connection.receive_data,
-            lambda: len(h11_connection.trailing_data[0]),
-            max_ahead_bytes,
-        )
+        self.write = write
+        self._args = args
+        self._max_ahead_bytes = options.max_ahead_bytes
         self._drained = drained
+        self._requests = RequestParser(options.max_head_bytes)
+        self._opening = b""  # while it may still become HTTP/2's preface
+        self._may_be_http2 = not args.ssl
+        self._ahead = bytearray()
+        self._exchange: Exchange | None = None
+        self._socket: Http1WebSocket | None = None
+        self._is_over = False
+        self._is_advancing = False
+        self._has_advanced: trio.Event | None = None  # while a task of its own goes on
 
     def goodbye(self) -> bytes:
         """HTTP/1.1 has no words for the end of an idle connection."""
         return b""
 
+    async def initiate(self) -> None:
+        """The client speaks first."""
+
     async def handle(self, event: Event) -> None:
-        """Hypercorn's, but a WebSocket that it refused does not stay open."""
-        await super().handle(event)
-        if self.stream is not None and self.stream.closed:
-            await self._maybe_recycle()
+        """Take what the client sent, or its end. Raises Http2Preface and ReadingEnded."""
+        if isinstance(event, Closed):
+            await self._close()
+        elif isinstance(event, RawData):
+            data = self._without_preface(event.data) if self._may_be_http2 else event.data
+            if self._is_over or not data:
+                return
+            if self._is_advancing or self._is_answering or self._ahead:
+                await self._keep(data)
+            else:
+                self._requests.feed(data)
+                await self._advance()
 
-    async def stream_send(self, event: StreamEvent) -> None:
-        """Hypercorn's, with `Connection: close` where it is true."""
-        if isinstance(event, Response) and self._is_last(event):
-            event = replace(event, headers=[*event.headers, (b"connection", b"close")])
-        await super().stream_send(event)
+    def _without_preface(self, data: bytes) -> bytes:
+        """The bytes of HTTP/1.1; none as long as they may still become HTTP/2's preface."""
+        data = self._opening + data
+        if data.startswith(_PREFACE):
+            raise Http2Preface(data)
+        if _PREFACE.startswith(data):
+            self._opening = data
+            return b""
+        self._may_be_http2, self._opening = False, b""
+        return data
 
-    def _is_last(self, reply: Response) -> bool:
-        """Whether the connection ends after `reply`, which does not say so itself.
+    @property
+    def _is_answering(self) -> bool:
+        """Whether a request is whole and its reply is not."""
+        return self._exchange is not None and self._exchange.is_asked
 
-        So it is while the server stops, and where the reply comes before the body has: nobody will
-        read what is still to come.
+    async def _keep(self, data: bytes) -> None:
+        """Keep what comes too early.
+
+        Beyond the bound a FIN would queue behind the unread bytes and could not be seen anyway.
         """
-        if reply.status_code < 200 or (b"connection", b"close") in reply.headers:  # noqa: PLR2004
-            return False
-        return self.context.terminated.is_set() or self.connection.their_state is h11.SEND_BODY
+        self._ahead += data
+        if len(self._ahead) > self._max_ahead_bytes:
+            raise ReadingEnded
+        if self._has_advanced is not None:
+            await self._has_advanced.wait()
 
-    async def _create_stream(self, request: h11.Request) -> None:
+    async def _advance(self) -> None:
+        """Go on until more must come, or a reply is outstanding."""
+        self._is_advancing = True
+        try:
+            while not (self._is_answering or self._is_over):
+                item = self._requests.take()
+                if item is not None:
+                    await self._take(item)
+                elif self._ahead:
+                    data, self._ahead = bytes(self._ahead), bytearray()
+                    self._requests.feed(data)
+                else:
+                    return
+        finally:
+            self._is_advancing = False
+            if self._has_advanced is not None:
+                self._has_advanced.set()
+                self._has_advanced = None
+
+    async def _take(self, item: Received) -> None:
+        if isinstance(item, RequestHead):
+            await self._begin(item)
+        elif isinstance(item, Fault):
+            await self._end_at(item)
+        elif isinstance(item, Part):
+            assert self._exchange is not None, "a part of the body has its head before it"
+            await self._exchange.take(item)
+        else:
+            assert self._socket is not None, "only behind a handshake bytes are not parsed"
+            await self._socket.take(item)
+
+    async def _begin(self, head: RequestHead) -> None:
         await self._drained()  # a pipelined request waits for its client to read what came before
-        await super()._create_stream(request)
-        inbox = None if self.stream is None else inbox_of(self.stream.scope)
-        if inbox is not None:
-            inbox.wanted = self._want_body
+        if self._is_over:
+            return
+        await self._args.send(Updated(idle=False))
+        if head.is_websocket:
+            self._socket = Http1WebSocket(self._args, self.write, self._finish)
+            await self._socket.begin(head)
+        else:
+            self._exchange = Exchange(self, head, self._args.config.response_headers)
+            await self._exchange.begin(self._args, head)
 
-    async def _want_body(self) -> None:
-        h11_connection = self.connection
-        if (
-            isinstance(h11_connection, h11.Connection)
-            and h11_connection.client_is_waiting_for_100_continue
-        ):
-            await self._send_h11_event(h11.InformationalResponse(status_code=100, headers=[]))
+    async def _end_at(self, fault: Fault) -> None:
+        """Say what is wrong, unless a reply has begun that cannot be taken back."""
+        exchange = self._exchange
+        if exchange is None:
+            headers, body = refusal(fault.status)
+            reply, ours = Reply("GET", "1.1"), self._args.config.response_headers("h11")
+            self.write(reply.render_head(fault.status, headers, ours, closes=True) + body)
+        elif not exchange.reply.has_begun:
+            exchange.refuse(fault.status)
+        await self._finish()
+
+    # the ends of an exchange and of the connection
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the server is."""
+        return self._args.context.terminated.is_set()
+
+    async def recycle(self) -> None:
+        """The present exchange has ended: go on with the next request, or end the connection."""
+        exchange, self._exchange = self._exchange, None
+        assert exchange is not None, "it calls this once"
+        await exchange.close()
+        if not exchange.may_be_followed or self.is_stopping:
+            await self._finish()
+            return
+        await self._args.send(Updated(idle=True))
+        if (self._ahead or self._requests.has_more) and not self._is_advancing:
+            self._is_advancing, self._has_advanced = True, trio.Event()
+            self._args.task_group.spawn(self._advance)
+
+    async def _finish(self) -> None:
+        """Nothing more from us. The connection calls back with `Closed`."""
+        self._is_over = True
+        await self._args.send(Closed())
+
+    async def _close(self) -> None:
+        self._is_over = True
+        exchange, self._exchange = self._exchange, None
+        if exchange is not None:
+            await exchange.close()
+        socket, self._socket = self._socket, None
+        if socket is not None:
+            await socket.close()

@@ -15,8 +15,7 @@ from h2.errors import ErrorCodes
 from h2.exceptions import ProtocolError
 from priority.priority import MissingStreamError
 
-from anvil_trio.server.frames import FrameGuard
-from anvil_trio.server.http1 import ProtocolArgs
+from anvil_trio.server.frames import FrameGuard, Verdict
 from anvil_trio.server.hypercorn_names import (
     Body,
     Closed,
@@ -31,11 +30,17 @@ from anvil_trio.server.hypercorn_names import (
     Updated,
 )
 from anvil_trio.server.outbox import Outbox
+from anvil_trio.server.protocol_args import ProtocolArgs
 from anvil_trio.server.tasks import inbox_of
+from anvil_trio.server.websockets import bound_messages
 
 __all__ = ["Http2"]
 
 _INBOX_ROOM = 256
+_HOSTILE = {
+    Verdict.TOO_LONG: ErrorCodes.FRAME_SIZE_ERROR,
+    Verdict.TOO_MANY: ErrorCodes.ENHANCE_YOUR_CALM,
+}
 
 
 class Http2(H2Protocol):
@@ -74,14 +79,16 @@ class Http2(H2Protocol):
     async def handle(self, event: Event) -> None:
         """Hypercorn's, but nothing waits for a connection that has closed.
 
-        And a frame that claims to be too long closes it at once.
+        And a frame that claims to be too long, or a storm of frames, closes it at once.
         """
-        if isinstance(event, RawData) and not self._frames.accepts(event.data):
-            with suppress(ProtocolError):
-                self.connection.close_connection(ErrorCodes.FRAME_SIZE_ERROR)
-            await self._flush()
-            await self.send(Closed())
-            return
+        if isinstance(event, RawData):
+            verdict = self._frames.judge(event.data, trio.current_time())
+            if verdict is not Verdict.GOOD:
+                with suppress(ProtocolError):
+                    self.connection.close_connection(_HOSTILE[verdict])
+                await self._flush()
+                await self.send(Closed())
+                return
         await super().handle(event)
         if isinstance(event, Closed):
             for stream_id in list(self.stream_buffers):
@@ -219,6 +226,7 @@ class Http2(H2Protocol):
     async def _create_stream(self, request: h2.events.RequestReceived) -> None:
         stream_id = request.stream_id
         await super()._create_stream(request)
+        bound_messages(self.streams[stream_id])
         inbox = inbox_of(self.streams[stream_id].scope)
         if inbox is None:  # refused, and answered
             return

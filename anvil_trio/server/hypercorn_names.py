@@ -3,27 +3,29 @@
 Part of it is internal to hypercorn, so an upgrade is read, not taken: a wire test keeps the shape
 and the source of what we override or rely on and fails when hypercorn changes them.
 
-What is overridden, and where: `H11Protocol` (`can_read`, `connection`, `stream_send`, `handle`,
-`_create_stream`) in `server.http1`; `H2Protocol` (`stream_send`, `_handle_events`,
-`_create_stream`, `_close_stream`, `_send_data`, `_priority_updated`) and `StreamBuffer` in
-`server.http2`; `Config.response_headers` and `Logger` in `server.settings`; `TaskGroup` in
-`server.tasks`. Not used: `TCPServer`, `worker_serve`, `ProtocolWrapper`.
+What is overridden, and where: `H2Protocol` (`stream_send`, `_handle_events`, `_create_stream`,
+`_close_stream`, `_send_data`, `_priority_updated`) and `StreamBuffer` in `server.http2`;
+`WebsocketBuffer` in `server.websockets`; `Config.response_headers` and `Logger` in
+`server.settings`; `TaskGroup` in `server.tasks`. `WSStream` is used as it is, in
+`server.http1_websocket`. Not used: `H11Protocol`, `TCPServer`, `worker_serve`, `ProtocolWrapper`.
 """
 
 from hypercorn.config import Config
 from hypercorn.events import Closed, Event, RawData, Updated
 from hypercorn.logging import Logger
-from hypercorn.protocol.events import Body, InformationalResponse, Response, StreamClosed
+from hypercorn.protocol.events import (
+    Body,
+    Data,
+    EndBody,
+    InformationalResponse,
+    Request,
+    Response,
+    StreamClosed,
+)
 from hypercorn.protocol.events import Event as StreamEvent
 from hypercorn.protocol.h2 import BufferCompleteError, H2Protocol, StreamBuffer
-from hypercorn.protocol.h11 import (
-    H2CProtocolRequiredError,
-    H2ProtocolAssumedError,
-    H11Protocol,
-    H11WSConnection,
-)
 from hypercorn.protocol.http_stream import HTTPStream
-from hypercorn.protocol.ws_stream import WSStream
+from hypercorn.protocol.ws_stream import FrameTooLargeError, WebsocketBuffer, WSStream
 from hypercorn.trio.lifespan import Lifespan
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import (
@@ -48,18 +50,18 @@ __all__ = [
     "Closed",
     "Config",
     "ConnectionState",
+    "Data",
+    "EndBody",
     "Event",
     "EventLike",
-    "H2CProtocolRequiredError",
+    "FrameTooLargeError",
     "H2Protocol",
-    "H2ProtocolAssumedError",
-    "H11Protocol",
-    "H11WSConnection",
     "HTTPStream",
     "InformationalResponse",
     "Lifespan",
     "Logger",
     "RawData",
+    "Request",
     "Response",
     "Scope",
     "StreamBuffer",
@@ -68,6 +70,7 @@ __all__ = [
     "TaskGroup",
     "Updated",
     "WSStream",
+    "WebsocketBuffer",
     "WorkerContext",
     "parse_socket_addr",
     "wrap_app",

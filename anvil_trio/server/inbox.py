@@ -102,6 +102,18 @@ class Inbox:
             self._wake_writer()
         return message
 
+    def take_body(self) -> bytes | None:
+        """The whole body of a request that has come in one piece; else None, and nothing is taken.
+
+        Most bodies have, and need no scope that bounds the wait for them.
+        """
+        message = self._messages[0] if self._messages else None
+        if message is None or message["type"] != "http.request" or message["more_body"]:
+            return None
+        self._messages.popleft()
+        self._wake_writer()
+        return message["body"]
+
     async def drained(self) -> None:
         """Wait until the client has taken what the application sent, or nearly, or has left.
 

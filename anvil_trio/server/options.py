@@ -40,5 +40,8 @@ class ServerOptions:
     max_waiting_bytes: int = 1_048_576
     """What may queue up behind a write that waits; a sender that goes on beyond it is cut off."""
 
+    max_message_bytes: int = 1_048_576
+    """What one message of a WebSocket client may have; it is closed with 1009 beyond."""
+
     max_streams: int = 256
     """HTTP/2 streams open at once on one connection."""

@@ -26,6 +26,7 @@ class HypercornSettings(Config):
         self.h11_max_incomplete_size = options.max_head_bytes
         self.h2_max_header_list_size = options.max_head_bytes
         self.h2_max_concurrent_streams = options.max_streams
+        self.websocket_max_message_size = options.max_message_bytes
         self.keep_alive_max_requests = _ENDLESS
         self._headers: list[tuple[bytes, bytes]] = []
         self._headers_until = -inf

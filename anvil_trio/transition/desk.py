@@ -4,12 +4,15 @@ Nothing here remembers anything. What gates a change is asked of the tier's acto
 is kept by the house's keeper, and saved before an actor hears of it.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
 import trio
-from pydantic import JsonValue
 
 from anvil_trio.actors.messages import RefusalReason, Refused
 from anvil_trio.config.model import RouterConfig, Tier
-from anvil_trio.decisions.events import IntentChanged
+from anvil_trio.decisions.events import DrainChanged, DrainPhase, IntentChanged
 from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
@@ -25,11 +28,22 @@ from anvil_trio.transition.order import (
     Order,
     find_target_fault,
 )
-from anvil_trio.views.transition import judge_readmission, project_row, project_snapshot
+from anvil_trio.views.shape import ABSENT, Shape
+from anvil_trio.views.transition import Drained as DrainedAnswer
+from anvil_trio.views.transition import (
+    DrainResult,
+    DryRun,
+    Intent,
+    Quiesced,
+    ReadmitResult,
+    Readmitted,
+    TransitionStatus,
+    judge_readmission,
+    project_row,
+    project_snapshot,
+)
 
-__all__ = ["Answer", "carry_out"]
-
-Answer = dict[str, JsonValue]
+__all__ = ["carry_out"]
 
 _SLACK_S = 1.0
 """How much longer than a probe may take its verdict is waited for."""
@@ -37,7 +51,7 @@ _SLACK_S = 1.0
 _FAILED = problem(Code.TRANSITION_FAILED)
 
 
-async def carry_out(house: House, generation: Generation, order: Order) -> Answer | Problem:
+async def carry_out(house: House, generation: Generation, order: Order) -> Shape | Problem:
     """Do what is ordered, and say what has become of it.
 
     If cancelled, an order that changes something has been carried out whole or not at all; a drain
@@ -77,28 +91,28 @@ class _Desk:
         self._handle = house.tiers[tier_id]
         self._intents = house.management.intents
 
-    async def quiesce(self) -> Answer | Problem:
+    async def quiesce(self) -> Shape | Problem:
         """R011: from this step on nothing new is leased, and whoever waits is refused."""
         wanted = self._intents.current.quiesced(self._tier_id, self._member_id, self._order.reason)
         if not await self._intend(wanted, is_quiesced=True):
             return _FAILED
-        return self._applied(await self._snapshot())
+        return Quiesced(result=await self._snapshot())
 
-    async def drain(self) -> Answer | Problem:
+    async def drain(self) -> Shape | Problem:
         """R011: wait until no lease is left; running out of time is an answer, not a failure."""
         reply: Drained | Refused | None = None
-        with trio.move_on_after(self._order.timeout_s):
+        with self._announced_drain() as announced, trio.move_on_after(self._order.timeout_s):
             reply = await self._handle.drain(self._member_id)
+            announced.is_drained = isinstance(reply, Drained)
         if isinstance(reply, Refused):
             return _DRAIN_REFUSALS.get(reply.reason, _FAILED)
         is_drained = reply is not None
-        return self._applied({
-            "drained": is_drained,
-            "timed_out": not is_drained,
-            "snapshot": await self._snapshot(),
-        })
+        snapshot = await self._snapshot()
+        return DrainedAnswer(
+            result=DrainResult(drained=is_drained, timed_out=not is_drained, snapshot=snapshot)
+        )
 
-    async def readmit(self) -> Answer | Problem:
+    async def readmit(self) -> Shape | Problem:
         """Probe anew, and open only what is ready; what is open already is not disturbed."""
         if (await self._handle.inspect()).phase is TierPhase.FAILED:
             return _FAILED
@@ -113,11 +127,9 @@ class _Desk:
             if not await self._intend(wanted, is_quiesced=False):
                 return _FAILED
         status = await _status(self._house, self._generation, self._tier_id, self._member_id)
-        return self._applied({
-            "readmitted": found.is_granted,
-            "reason": found.reason,
-            "status": status,
-        })
+        return Readmitted(
+            result=ReadmitResult(readmitted=found.is_granted, reason=found.reason, status=status)
+        )
 
     async def _intend(self, wanted: Intents, *, is_quiesced: bool) -> bool:
         """Save the intent, then tell the actor in the same step: no cancel comes in between."""
@@ -138,13 +150,34 @@ class _Desk:
             quiesced=is_quiesced,
         )
 
-    async def _snapshot(self) -> Answer:
+    @contextmanager
+    def _announced_drain(self) -> Iterator["_Drain"]:
+        """Tell whoever watches that a drain has begun and, however the block is left, its end.
+
+        The keeper knows in this step whether the actor will refuse; then there is nothing to tell.
+        """
+        drain = _Drain()
+        if self._intents.current.reason(self._tier_id, self._member_id) is None:
+            yield drain
+            return
+        self._tell_of_drain(DrainPhase.STARTED)
+        try:
+            yield drain
+        finally:
+            self._tell_of_drain(DrainPhase.DRAINED if drain.is_drained else DrainPhase.ABANDONED)
+
+    def _tell_of_drain(self, phase: DrainPhase) -> None:
+        self._house.bus.publish(DrainChanged(self._tier_id, self._member_id, phase))
+
+    async def _snapshot(self) -> Intent:
         tier = self._generation.config.tier(self._tier_id)
         snapshot = await self._handle.inspect()
         return project_snapshot(tier, self._member_id, snapshot, self._intents.current)
 
-    def _applied(self, result: Answer) -> Answer:
-        return {"applied": True, "action": self._order.action.value, "result": result}
+
+@dataclass(slots=True)
+class _Drain:
+    is_drained: bool = False
 
 
 _DRAIN_REFUSALS = {
@@ -153,26 +186,23 @@ _DRAIN_REFUSALS = {
 }
 
 
-def _dry(order: Order, tier_id: TierId) -> Answer:
-    answer: Answer = {
-        "applied": False,
-        "dry_run": True,
-        "action": order.action.value,
-        "tier_id": tier_id,
-    }
-    if order.member_id is not None:
-        answer["member_id"] = order.member_id
-    return answer
+def _dry(order: Order, tier_id: TierId) -> DryRun:
+    assert order.action is not Action.STATUS, "a status changes nothing"
+    return DryRun(
+        action=order.action.value,
+        tier_id=tier_id,
+        member_id=ABSENT if order.member_id is None else order.member_id,
+    )
 
 
 async def _status(
     house: House, generation: Generation, tier_id: TierId | None, member_id: MemberId | None
-) -> Answer:
+) -> TransitionStatus:
     """One row per tier, in the order of the file; or the one that is asked for."""
     tiers: list[Tier] = [
         tier for tier in generation.config.tiers if tier_id is None or tier.id == tier_id
     ]
-    rows: list[JsonValue] = [
+    rows = [
         project_row(
             tier,
             member_id,
@@ -182,7 +212,7 @@ async def _status(
         )
         for tier in tiers
     ]
-    return {"tiers": rows}
+    return TransitionStatus(tiers=rows)
 
 
 def _probe_bound_s(config: RouterConfig) -> float:

@@ -4,6 +4,7 @@ This is where an upstream's faults become `UpstreamFailed` with a fixed problem,
 body becomes plain bytes. There is no other clock here than the one deadline of the dispatch.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 
@@ -28,12 +29,17 @@ _PROBE_HEADERS = {
 _NO_STREAM = httpx.ByteStream(b"")  # the body travels beside the request
 
 
+def _nobody_asks() -> None:
+    pass
+
+
 @dataclass(frozen=True, slots=True)
 class Upstream:
     """The way to one member of one tier, as requests of one kind use it.
 
     `connect_timeout_s` bounds connecting, TLS and writing the request, never a read.
-    `max_reply_bytes` is the most that a reply which is read whole may have.
+    `max_reply_bytes` is the most that a reply which is read whole may have. `on_unreachable` is
+    told of every connection that the member refused; it neither waits nor raises.
     """
 
     member_id: MemberId
@@ -42,6 +48,7 @@ class Upstream:
     key: str | None = field(repr=False)
     connect_timeout_s: float
     max_reply_bytes: int
+    on_unreachable: Callable[[], None] = field(default=_nobody_asks, repr=False)
 
     def at(self, url: str) -> "Upstream":
         """The same member, for a request of another kind."""
@@ -112,6 +119,8 @@ class Opening:
             try:
                 self._stream = _Guarded(await upstream.transport.send(request, self._body))
             except httpx.HTTPError as error:
+                if isinstance(error, httpx.ConnectError):
+                    upstream.on_unreachable()
                 raise upstream_failed(error) from None
         if self._stream is None:
             raise UpstreamFailed(problem(Code.CONNECT_TIMEOUT))

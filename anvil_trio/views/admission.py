@@ -6,14 +6,21 @@ adds up (T005.1).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-
-from pydantic import JsonValue
+from typing import Literal
 
 from anvil_trio.config.model import Tier
 from anvil_trio.facts import MemberSnapshot, TierPhase, TierSnapshot
 from anvil_trio.names import MemberId, TierId
+from anvil_trio.views.shape import ABSENT, Absent, Count, Shape
 
-__all__ = ["ShownAdmission", "Snapshots", "project_admission", "show_admission"]
+__all__ = [
+    "Admission",
+    "AdmissionMember",
+    "ShownAdmission",
+    "Snapshots",
+    "project_admission",
+    "show_admission",
+]
 
 Snapshots = Mapping[TierId, TierSnapshot | None]
 """What each tier's actor answered; None or no entry where it did not."""
@@ -34,6 +41,29 @@ class ShownAdmission:
     max_concurrency: int | None = None
 
 
+class AdmissionMember(Shape, frozen=True, kw_only=True):
+    """One member's counters."""
+
+    id: str
+    state: str
+    active_requests: Count
+    max_concurrency: Count | None
+    draining: bool
+
+
+class Admission(Shape, frozen=True, kw_only=True):
+    """A tier's counters at one moment: exact, or null throughout."""
+
+    status: Literal["available", "unavailable"]
+    state: str | None
+    active_requests: Count | None
+    waiting_requests: Count | None
+    draining: bool | None
+    member_active_requests: dict[str, Count] | Absent | None = ABSENT
+    max_concurrency: Count | Absent | None = ABSENT
+    members: list[AdmissionMember] | Absent | None = ABSENT
+
+
 def show_admission(tier: Tier, snapshot: object) -> ShownAdmission:
     """The counters of a whole and consistent snapshot of this very tier, else nothing known."""
     if type(snapshot) is not TierSnapshot or snapshot.tier_id != tier.id:
@@ -52,35 +82,38 @@ def show_admission(tier: Tier, snapshot: object) -> ShownAdmission:
     )
 
 
-def project_admission(tier: Tier, snapshot: object) -> dict[str, JsonValue]:
+def project_admission(tier: Tier, snapshot: object) -> Admission:
     """A row's `admission` block; a direct tier's has no member fields."""
     shown = show_admission(tier, snapshot)
-    block: dict[str, JsonValue] = {
-        "status": "unavailable" if shown.active is None else "available",
-        "state": shown.state,
-        "active_requests": shown.active,
-        "waiting_requests": shown.waiting,
-        "draining": shown.is_draining,
-    }
     known = None if shown.members is None else [shown.members[one] for one in tier.member_ids]
-    if tier.is_replica:
-        block["member_active_requests"] = (
-            None if known is None else {member.member_id: member.active for member in known}
-        )
-    if tier.is_capacity:
-        block["max_concurrency"] = shown.max_concurrency
-        block["members"] = None if known is None else [_member(member) for member in known]
-    return block
+    return Admission(
+        status="unavailable" if shown.active is None else "available",
+        state=shown.state,
+        active_requests=shown.active,
+        waiting_requests=shown.waiting,
+        draining=shown.is_draining,
+        member_active_requests=_member_counts(known) if tier.is_replica else ABSENT,
+        max_concurrency=shown.max_concurrency if tier.is_capacity else ABSENT,
+        members=_members(known) if tier.is_capacity else ABSENT,
+    )
 
 
-def _member(member: MemberSnapshot) -> JsonValue:
-    return {
-        "id": member.member_id,
-        "state": (TierPhase.QUIESCED if member.is_quiesced else TierPhase.ADMITTING).value,
-        "active_requests": member.active,
-        "max_concurrency": member.max_concurrency,
-        "draining": member.is_draining,
-    }
+def _member_counts(known: list[MemberSnapshot] | None) -> dict[str, int] | None:
+    return None if known is None else {member.member_id: member.active for member in known}
+
+
+def _members(known: list[MemberSnapshot] | None) -> list[AdmissionMember] | None:
+    return None if known is None else [_member(member) for member in known]
+
+
+def _member(member: MemberSnapshot) -> AdmissionMember:
+    return AdmissionMember(
+        id=member.member_id,
+        state=(TierPhase.QUIESCED if member.is_quiesced else TierPhase.ADMITTING).value,
+        active_requests=member.active,
+        max_concurrency=member.max_concurrency,
+        draining=member.is_draining,
+    )
 
 
 def _is_consistent(tier: Tier, snapshot: TierSnapshot) -> bool:

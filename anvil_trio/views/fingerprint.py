@@ -5,8 +5,15 @@ from hashlib import sha256
 import msgspec
 from pydantic import JsonValue
 
-from anvil_trio.config.model import Compat, MediaPolicy, RouterConfig, Tier
-from anvil_trio.views.replica import project_identity
+from anvil_trio.config.model import (
+    AudioRoute,
+    Compat,
+    MediaPolicy,
+    PurposeModel,
+    ReplicaIdentity,
+    RouterConfig,
+    Tier,
+)
 
 __all__ = ["project_config", "public_sha256"]
 
@@ -27,22 +34,21 @@ def project_config(config: RouterConfig) -> dict[str, JsonValue]:
     return {
         "routes": dict(config.routes),
         "tiers": [_tier(tier) for tier in config.tiers],
-        "services": [
-            *(
-                {"id": model.id, "kind": model.kind, "model": model.model}
-                for model in config.purpose_models
-            ),
-            *(
-                {
-                    "id": route.id,
-                    "kind": route.purpose,
-                    "model": route.model,
-                    "sample_rate": route.source_sample_rate,
-                    "default": route.default,
-                }
-                for route in config.audio_routes
-            ),
-        ],
+        "services": [*map(_purpose, config.purpose_models), *map(_audio, config.audio_routes)],
+    }
+
+
+def _purpose(model: PurposeModel) -> JsonValue:
+    return {"id": model.id, "kind": model.kind, "model": model.model}
+
+
+def _audio(route: AudioRoute) -> JsonValue:
+    return {
+        "id": route.id,
+        "kind": route.purpose,
+        "model": route.model,
+        "sample_rate": route.source_sample_rate,
+        "default": route.default,
     }
 
 
@@ -65,7 +71,7 @@ def _tier(tier: Tier) -> dict[str, JsonValue]:
         "media_policy": _media_policy(tier.media_policy),
         "replica_strategy": tier.replica_strategy,
         "replica_affinity": tier.replica_affinity,
-        "replica_identity": project_identity(tier.replica_identity),
+        "replica_identity": _identity(tier.replica_identity),
         "members": [
             {
                 "id": member.id,
@@ -74,6 +80,17 @@ def _tier(tier: Tier) -> dict[str, JsonValue]:
             }
             for member in sorted(tier.replicas, key=lambda member: member.id)
         ],
+    }
+
+
+def _identity(identity: ReplicaIdentity | None) -> dict[str, JsonValue] | None:
+    if identity is None:
+        return None
+    return {
+        "model_revision": identity.model_revision,
+        "engine_version": identity.engine_version,
+        "image_digest": identity.image_digest,
+        "config_fingerprint": identity.config_fingerprint,
     }
 
 

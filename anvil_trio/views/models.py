@@ -1,53 +1,89 @@
 """`GET /v1/models` and below: the configured aliases, in the order of the file."""
 
 from collections.abc import Iterable, Mapping
-
-from pydantic import JsonValue
+from typing import Literal
 
 from anvil_trio.config.model import RouterConfig, Tier
-from anvil_trio.facts import ServiceFacts
+from anvil_trio.facts import ServiceFacts, ServiceKind
 from anvil_trio.names import Alias, TierId
+from anvil_trio.views.declared import declared
 from anvil_trio.views.readiness import VerdictOf
-from anvil_trio.views.replica import show_tier
+from anvil_trio.views.replica import (
+    DeclaredIdentity,
+    Declares,
+    Member,
+    ReplicaFields,
+    Verified,
+    show_tier,
+)
+from anvil_trio.views.shape import ABSENT, Absent, Count, Shape
 
-__all__ = ["as_served", "project_model", "project_models", "project_services"]
+__all__ = ["Model", "ModelPage", "as_served", "project_model", "project_models", "project_services"]
 
 _CREATED = 1_700_000_000
 """A fixed moment: the listing must not change with the clock."""
 
-_DECLARED_LIMITS = ("images_per_request", "video_per_request")
+
+class Model(Shape, frozen=True, kw_only=True):
+    """One configured alias, or one service beside chat, which alone has a `kind`.
+
+    A replica tier's alias has the last five keys.
+    """
+
+    id: str
+    object: Literal["model"] = "model"
+    name: str
+    description: Literal["Configured serving capability"] = "Configured serving capability"
+    owned_by: Literal["anvil-serving"] = "anvil-serving"
+    created: int = _CREATED
+    context_window: Count | None
+    max_output_tokens: Count | None
+    images_per_request: Count | Absent = ABSENT
+    video_per_request: Count | Absent = ABSENT
+    kind: ServiceKind | Absent = ABSENT
+    logical_tier: str | Absent = ABSENT
+    members: list[Member] | Absent = ABSENT
+    replica_identity: DeclaredIdentity | Absent | None = ABSENT
+    deployment_identity_source: Declares | Absent = ABSENT
+    runtime_deployment_identity_verified: Verified | Absent = ABSENT
+
+
+class ModelPage(Shape, frozen=True, kw_only=True):
+    """All aliases, those of unavailable tiers too."""
+
+    object: Literal["list"] = "list"
+    data: list[Model]
+
+
+_DIRECT = ReplicaFields()
 
 
 def project_models(
     config: RouterConfig, verdict_of: VerdictOf, *, only: Alias | None = None
-) -> dict[str, JsonValue]:
+) -> ModelPage:
     """One entry per alias, the unavailable ones too; `only` leaves a single one.
 
     A replica tier adds its members to each of its aliases' entries; it never adds an entry, and
-    no limit is multiplied (T010).
+    no limit is multiplied (T010). Each tier is asked about once a payload.
     """
-    members: dict[TierId, dict[str, JsonValue]] = {}
-    entries: list[JsonValue] = [
-        _shown(config, verdict_of, alias, members)
-        for alias in map(Alias, config.routes)
-        if only is None or alias == only
-    ]
-    return {"object": "list", "data": entries}
+    aliases = [Alias(alias) for alias in config.routes if only is None or alias == only]
+    members = {
+        tier_id: show_tier(tier, verdict_of).projection
+        for tier_id in dict.fromkeys(config.routes[alias] for alias in aliases)
+        if (tier := config.tier(tier_id)).is_replica
+    }
+    return ModelPage(data=[_shown(config, verdict_of, alias, members) for alias in aliases])
 
 
-def project_model(
-    config: RouterConfig, verdict_of: VerdictOf, alias: Alias
-) -> dict[str, JsonValue]:
+def project_model(config: RouterConfig, verdict_of: VerdictOf, alias: Alias) -> Model:
     """The one entry of a configured alias."""
-    return _shown(config, verdict_of, alias, {})
+    return project_models(config, verdict_of, only=alias).data[0]
 
 
-def project_services(
-    services: Iterable[ServiceFacts], taken: Iterable[str] = ()
-) -> list[JsonValue]:
+def project_services(services: Iterable[ServiceFacts], taken: Iterable[str] = ()) -> list[Model]:
     """One entry for each name of a service beside chat, but for those that are `taken`."""
     known = set(taken)
-    entries: list[JsonValue] = []
+    entries = []
     for service in services:
         if service.name not in known:
             known.add(service.name)
@@ -55,36 +91,14 @@ def project_services(
     return entries
 
 
-def _service(service: ServiceFacts) -> dict[str, JsonValue]:
-    return {
-        "id": service.name,
-        "object": "model",
-        "name": service.name,
-        "description": "Configured service beside chat",
-        "owned_by": "anvil-serving",
-        "created": _CREATED,
-        "context_window": None,
-        "max_output_tokens": None,
-        "kind": service.kind,
-    }
-
-
-def _shown(
-    config: RouterConfig,
-    verdict_of: VerdictOf,
-    alias: Alias,
-    members: dict[TierId, dict[str, JsonValue]],
-) -> dict[str, JsonValue]:
-    """One entry; `members` are those that have been asked about already, once a payload."""
-    tier_id = config.routes[alias]
-    tier = config.tier(tier_id)
-    entry = _entry(alias, as_served(tier, verdict_of))
-    if tier.is_replica:
-        if tier_id not in members:
-            members[tier_id] = show_tier(tier, verdict_of).projection
-        entry["logical_tier"] = tier.id
-        entry.update(members[tier_id])
-    return entry
+def _service(service: ServiceFacts) -> Model:
+    return Model(
+        id=service.name,
+        name=service.name,
+        context_window=None,
+        max_output_tokens=None,
+        kind=service.kind,
+    )
 
 
 def as_served(tier: Tier, verdict_of: VerdictOf) -> Tier:
@@ -92,21 +106,27 @@ def as_served(tier: Tier, verdict_of: VerdictOf) -> Tier:
     return show_tier(tier, verdict_of).tier if tier.is_upstream_owned else tier
 
 
-def _entry(alias: str, tier: Tier) -> dict[str, JsonValue]:
-    entry: dict[str, JsonValue] = {
-        "id": alias,
-        "object": "model",
-        "name": alias,
-        "description": "Configured serving capability",
-        "owned_by": "anvil-serving",
-        "created": _CREATED,
-        "context_window": tier.context_limit,
-        "max_output_tokens": tier.max_output_tokens,
-    }
-    capabilities = tier.params.get("capabilities")
-    if isinstance(capabilities, Mapping):
-        for key in _DECLARED_LIMITS:
-            limit = capabilities.get(key)
-            if type(limit) is int and limit >= 0:
-                entry[key] = limit
-    return entry
+def _shown(
+    config: RouterConfig,
+    verdict_of: VerdictOf,
+    alias: Alias,
+    members: Mapping[TierId, ReplicaFields],
+) -> Model:
+    tier_id = config.routes[alias]
+    tier = as_served(config.tier(tier_id), verdict_of)
+    replica = members.get(tier_id, _DIRECT)
+    limits = declared(tier, "capabilities")
+    images, videos = limits.count("images_per_request"), limits.count("video_per_request")
+    return Model(
+        id=alias,
+        name=alias,
+        context_window=tier.context_limit,
+        max_output_tokens=tier.max_output_tokens,
+        images_per_request=ABSENT if images is None else images,
+        video_per_request=ABSENT if videos is None else videos,
+        logical_tier=tier.id if tier.is_replica else ABSENT,
+        members=replica.members,
+        replica_identity=replica.replica_identity,
+        deployment_identity_source=replica.deployment_identity_source,
+        runtime_deployment_identity_verified=replica.runtime_deployment_identity_verified,
+    )

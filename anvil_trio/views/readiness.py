@@ -1,16 +1,24 @@
 """What may be shown of a probe's verdict: ready or unavailable, and a reason from a closed list."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-
-from pydantic import JsonValue
+from typing import Literal
 
 from anvil_trio.config.model import Tier
 from anvil_trio.facts import Verdict
 from anvil_trio.names import MemberId, TierId
+from anvil_trio.views.shape import Shape
 
-__all__ = ["ShownReadiness", "VerdictOf", "join_readiness", "show_readiness"]
+__all__ = [
+    "ReadinessBlock",
+    "ReadyState",
+    "ShownReadiness",
+    "VerdictOf",
+    "join_readiness",
+    "show_change",
+    "show_readiness",
+]
 
 VerdictOf = Callable[[TierId, MemberId], Verdict]
 """The last verdict on one member; asked once per member and payload."""
@@ -47,6 +55,17 @@ _DIRECT_FAILURES = _REPLICA_FAILURES | {
 _HTTP_REASON = re.compile(r"(health|identity)_http_[0-9]{3}")
 
 
+ReadyState = Literal["ready", "unavailable"]
+
+
+class ReadinessBlock(Shape, frozen=True, kw_only=True):
+    """Whether work is taken, and why or why not."""
+
+    loaded: bool
+    state: ReadyState
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class ShownReadiness:
     """A verdict as anybody may see it. A failure never carries a success reason."""
@@ -55,14 +74,14 @@ class ShownReadiness:
     reason: str
 
     @property
-    def state(self) -> str:
+    def state(self) -> ReadyState:
         """`ready` or `unavailable`."""
-        return "ready" if self.is_ready else _UNAVAILABLE
+        return "ready" if self.is_ready else "unavailable"
 
     @property
-    def block(self) -> dict[str, JsonValue]:
-        """One member's `readiness` in a payload."""
-        return {"loaded": self.is_ready, "state": self.state, "reason": self.reason}
+    def block(self) -> ReadinessBlock:
+        """A `readiness` in a payload."""
+        return ReadinessBlock(loaded=self.is_ready, state=self.state, reason=self.reason)
 
 
 def show_readiness(tier: Tier, verdict: Verdict) -> ShownReadiness:
@@ -73,8 +92,14 @@ def show_readiness(tier: Tier, verdict: Verdict) -> ShownReadiness:
     if _is_ready(tier, verdict):
         return ShownReadiness(is_ready=True, reason=verdict.reason)
     failures = _REPLICA_FAILURES if tier.is_replica else _DIRECT_FAILURES
-    is_known = verdict.reason in failures or _HTTP_REASON.fullmatch(verdict.reason) is not None
-    return ShownReadiness(is_ready=False, reason=verdict.reason if is_known else _UNAVAILABLE)
+    return ShownReadiness(is_ready=False, reason=_shown_failure(verdict.reason, failures))
+
+
+def show_change(*, is_ready: bool, reason: str) -> ShownReadiness:
+    """A change that the prober told of, by the same closed lists."""
+    if is_ready and reason in _DIRECT_SUCCESS:
+        return ShownReadiness(is_ready=True, reason=reason)
+    return ShownReadiness(is_ready=False, reason=_shown_failure(reason, _DIRECT_FAILURES))
 
 
 def join_readiness(members: Iterable[ShownReadiness]) -> ShownReadiness:
@@ -85,6 +110,11 @@ def join_readiness(members: Iterable[ShownReadiness]) -> ShownReadiness:
     if any(ready):
         return ShownReadiness(is_ready=True, reason="replicas_partial")
     return ShownReadiness(is_ready=False, reason="replicas_unavailable")
+
+
+def _shown_failure(reason: str, failures: Collection[str]) -> str:
+    is_known = reason in failures or _HTTP_REASON.fullmatch(reason) is not None
+    return reason if is_known else _UNAVAILABLE
 
 
 def _is_ready(tier: Tier, verdict: Verdict) -> bool:

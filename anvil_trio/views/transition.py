@@ -1,8 +1,8 @@
 """What a transition shows of a tier or a member: its counters, its intent and its readiness."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-
-from pydantic import JsonValue
+from typing import Literal
 
 from anvil_trio.config.model import Tier
 from anvil_trio.facts import MemberSnapshot, Served, TierPhase, TierSnapshot
@@ -11,8 +11,108 @@ from anvil_trio.names import DIRECT_MEMBER, MemberId, TierId
 from anvil_trio.views.admission import show_admission
 from anvil_trio.views.readiness import ShownReadiness, VerdictOf, show_readiness
 from anvil_trio.views.replica import show_tier
+from anvil_trio.views.shape import ABSENT, Absent, Count, Shape
 
-__all__ = ["Readmission", "judge_readmission", "project_row", "project_snapshot"]
+__all__ = [
+    "DrainResult",
+    "Drained",
+    "DryRun",
+    "Intent",
+    "IntentRow",
+    "Quiesced",
+    "Readmission",
+    "ReadmitResult",
+    "Readmitted",
+    "TransitionStatus",
+    "judge_readmission",
+    "project_row",
+    "project_snapshot",
+]
+
+
+class Intent(Shape, frozen=True, kw_only=True):
+    """The counters and the intent of a tier or a member.
+
+    A member's has `member_id`, a replica tier's the last two keys, both `max_concurrency`.
+    """
+
+    tier_id: str
+    member_id: str | Absent = ABSENT
+    state: str | None
+    reason: str | None
+    active_requests: Count | None
+    max_concurrency: Count | Absent | None = ABSENT
+    draining: bool | None
+    member_active_requests: dict[str, Count] | Absent | None = ABSENT
+    members: "list[Intent] | Absent" = ABSENT
+
+
+class IntentRow(Intent, frozen=True, kw_only=True):
+    """The same, with what the probes know."""
+
+    ready: bool
+    readiness_state: str
+    readiness_reason: str
+    expected_model: str | None
+    observed_model: str | None
+    observed_context_limit: Count | None
+    metadata_source: Literal["configured", "upstream"]
+
+
+class TransitionStatus(Shape, frozen=True, kw_only=True):
+    """One row per tier, or the one that was asked for."""
+
+    tiers: list[IntentRow]
+
+
+class Quiesced(Shape, frozen=True, kw_only=True):
+    """No new work is taken from here on."""
+
+    applied: Literal[True] = True
+    action: Literal["quiesce"] = "quiesce"
+    result: Intent
+
+
+class DrainResult(Shape, frozen=True, kw_only=True):
+    """Whether all work ended in time."""
+
+    drained: bool
+    timed_out: bool
+    snapshot: Intent
+
+
+class Drained(Shape, frozen=True, kw_only=True):
+    """A drain is over."""
+
+    applied: Literal[True] = True
+    action: Literal["drain"] = "drain"
+    result: DrainResult
+
+
+class ReadmitResult(Shape, frozen=True, kw_only=True):
+    """Whether work is taken again, and why or why not."""
+
+    readmitted: bool
+    reason: str
+    status: TransitionStatus
+
+
+class Readmitted(Shape, frozen=True, kw_only=True):
+    """A readmission was judged."""
+
+    applied: Literal[True] = True
+    action: Literal["readmit"] = "readmit"
+    result: ReadmitResult
+
+
+class DryRun(Shape, frozen=True, kw_only=True):
+    """What was ordered could be done, and was not."""
+
+    applied: Literal[False] = False
+    dry_run: Literal[True] = True
+    action: str
+    tier_id: str
+    member_id: str | Absent = ABSENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,31 +141,26 @@ def judge_readmission(tier: Tier, member_id: MemberId | None, verdict_of: Verdic
 
 def project_snapshot(
     tier: Tier, member_id: MemberId | None, snapshot: TierSnapshot | None, intents: Intents
-) -> dict[str, JsonValue]:
+) -> Intent:
     """The counters and the intent of a tier, or of one of its named members.
 
     Counts are exact or null (T005.1). A failed tier's `state` is `failed`, whatever is intended.
     """
     shown = show_admission(tier, snapshot)
-    is_known = snapshot is not None and shown.active is not None
-    members = {one.member_id: one for one in snapshot.members} if snapshot and is_known else {}
     if member_id is not None:
-        return _member(tier, member_id, members.get(member_id), intents)
-    block: dict[str, JsonValue] = {
-        "tier_id": tier.id,
-        "state": shown.state,
-        "reason": _reason(tier, None, shown.state, intents),
-        "active_requests": shown.active,
-        "draining": shown.is_draining,
-    }
-    if tier.is_replica:
-        counts: dict[str, JsonValue] = {one: members[one].active for one in sorted(members)}
-        block["member_active_requests"] = counts if is_known else None
-        block["max_concurrency"] = snapshot.max_concurrency if snapshot and is_known else None
-        block["members"] = [
-            _member(tier, one, members.get(one), intents) for one in tier.member_ids
-        ]
-    return block
+        return _member(tier, member_id, shown.members, intents)
+    return Intent(
+        tier_id=tier.id,
+        state=shown.state,
+        reason=_reason(tier, None, shown.state, intents),
+        active_requests=shown.active,
+        max_concurrency=shown.max_concurrency if tier.is_replica else ABSENT,
+        draining=shown.is_draining,
+        member_active_requests=_counts(shown.members) if tier.is_replica else ABSENT,
+        members=[_member(tier, one, shown.members, intents) for one in tier.member_ids]
+        if tier.is_replica
+        else ABSENT,
+    )
 
 
 def project_row(
@@ -74,7 +169,7 @@ def project_row(
     snapshot: TierSnapshot | None,
     intents: Intents,
     verdict_of: VerdictOf,
-) -> dict[str, JsonValue]:
+) -> IntentRow:
     """One row of the status: the snapshot, and what the probes know.
 
     A replica tier is `ready` while any member is, quiesced or not. An observed name is shown only
@@ -82,33 +177,49 @@ def project_row(
     """
     readiness = _readiness(tier, member_id, verdict_of)
     served = _served(tier, verdict_of)
-    return {
-        **project_snapshot(tier, member_id, snapshot, intents),
-        "ready": readiness.is_ready,
-        "readiness_state": readiness.state,
-        "readiness_reason": readiness.reason,
-        "expected_model": tier.model,
-        "observed_model": _observed(tier, member_id, verdict_of),
-        "observed_context_limit": None if served is None else served.context_limit,
-        "metadata_source": tier.metadata_source,
-    }
+    intent = project_snapshot(tier, member_id, snapshot, intents)
+    return IntentRow(
+        tier_id=intent.tier_id,
+        member_id=intent.member_id,
+        state=intent.state,
+        reason=intent.reason,
+        active_requests=intent.active_requests,
+        max_concurrency=intent.max_concurrency,
+        draining=intent.draining,
+        member_active_requests=intent.member_active_requests,
+        members=intent.members,
+        ready=readiness.is_ready,
+        readiness_state=readiness.state,
+        readiness_reason=readiness.reason,
+        expected_model=tier.model,
+        observed_model=_observed(tier, member_id, verdict_of),
+        observed_context_limit=None if served is None else served.context_limit,
+        metadata_source=tier.metadata_source,
+    )
+
+
+def _counts(members: Mapping[MemberId, MemberSnapshot] | None) -> dict[str, int] | None:
+    return None if members is None else {one: members[one].active for one in sorted(members)}
 
 
 def _member(
-    tier: Tier, member_id: MemberId, known: MemberSnapshot | None, intents: Intents
-) -> dict[str, JsonValue]:
-    state = None
+    tier: Tier,
+    member_id: MemberId,
+    members: Mapping[MemberId, MemberSnapshot] | None,
+    intents: Intents,
+) -> Intent:
+    known, state = (members or {}).get(member_id), None
     if known is not None:
         state = (TierPhase.QUIESCED if known.is_quiesced else TierPhase.ADMITTING).value
-    return {
-        "tier_id": tier.id,
-        "member_id": member_id,
-        "state": state,
-        "reason": _reason(tier, member_id, state, intents),
-        "active_requests": known.active if known else None,
-        "max_concurrency": known.max_concurrency if known else None,
-        "draining": known.is_draining if known else None,
-    }
+    return Intent(
+        tier_id=tier.id,
+        member_id=member_id,
+        state=state,
+        reason=_reason(tier, member_id, state, intents),
+        active_requests=known.active if known else None,
+        max_concurrency=known.max_concurrency if known else None,
+        draining=known.is_draining if known else None,
+    )
 
 
 def _reason(

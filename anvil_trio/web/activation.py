@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import trio
-from pydantic import JsonValue
 
 from anvil_trio.activation.order import ActivationOrder, parse_activation
 from anvil_trio.config.model import RouterConfig, ServerSettings
 from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.exchange.house import House
+from anvil_trio.views.activation import project_activation
+from anvil_trio.views.shape import Shape
 from anvil_trio.web.asgi_types import Receive, Scope, Send
 from anvil_trio.web.management import answer_order, read_order
 from anvil_trio.web.respond import AsgiCaller
@@ -48,25 +49,12 @@ async def answer_activation(
 ) -> None:
     """Carry out one activation; a caller that leaves before it took over has changed nothing."""
 
-    async def work(caller: AsgiCaller) -> dict[str, JsonValue] | Problem:
+    async def work(caller: AsgiCaller) -> Shape | Problem:
         body = await read_order(caller, settings)
         order = body if isinstance(body, Problem) else parse_activation(body)
         found = order if isinstance(order, Problem) else await activate(order)
-        return found if isinstance(found, Problem) else _show(found)
+        if isinstance(found, Problem):
+            return found
+        return project_activation(found.old, found.new, is_applied=found.is_applied)
 
     await answer_order(house, scope, receive, send, work, otherwise=_FAILED)
-
-
-def _show(found: Activated) -> dict[str, JsonValue]:
-    return {
-        "applied": found.is_applied,
-        "dry_run": not found.is_applied,
-        "installed_config_sha256": (found.new if found.is_applied else found.old).sha256,
-        "config_sha256": found.new.sha256,
-        "current_tiers": _tiers(found.old),
-        "desired_tiers": _tiers(found.new),
-    }
-
-
-def _tiers(config: RouterConfig) -> list[JsonValue]:
-    return [tier.id for tier in config.tiers]

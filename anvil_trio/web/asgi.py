@@ -17,8 +17,11 @@ from anvil_trio.web.auth import Authenticator, Principal
 from anvil_trio.web.chat import DIALECTS, answer_chat
 from anvil_trio.web.cors import Cors
 from anvil_trio.web.counting import COUNTERS, answer_count
+from anvil_trio.web.feed import answer_feed, check_subscriber
 from anvil_trio.web.health import answer_health
-from anvil_trio.web.observe import VIEWS, Question
+from anvil_trio.web.metrics import answer_metrics
+from anvil_trio.web.observe import VIEWS
+from anvil_trio.web.question import Question
 from anvil_trio.web.respond import send_json, send_problem
 from anvil_trio.web.services import answer_service, serves
 from anvil_trio.web.transition import answer_transition
@@ -76,16 +79,20 @@ class App:
         who = self.authenticator.identify(headers)
         if isinstance(who, Problem):
             return await _send(send, path, headers, who)
-        if not self.authenticator.is_on and not router.ADMIN_PATHS.isdisjoint({
-            path,
-            router.path_meant(path),
-        }):
-            path, route = _NOWHERE, None  # without a token nobody is the operator
+        if self._hidden(generation) & {path, router.path_meant(path)}:
+            path, route = _NOWHERE, None
         if route is None:
             return await _no_route(send, text_of(scope, "method"), path, headers)
-        if route.scope is not None and not who.may(route.scope):
+        if not route.is_open_to(who):
             return await _send(send, path, headers, problem(Code.SCOPE_DENIED))
         return await self._handle(generation, route, who, scope, receive, send)
+
+    def _hidden(self, generation: Generation) -> frozenset[str]:
+        """Paths that this configuration does not have: to everybody as if they were nowhere."""
+        paths = set() if self.authenticator.is_on else set(router.ADMIN_PATHS)  # nobody is operator
+        if generation.config.server.workload_host is None:
+            paths.add(router.WORKLOADS)
+        return frozenset(paths)
 
     async def _answer_anyone(self, route: router.Route, send: Send) -> None:
         """What needs no key."""
@@ -95,11 +102,19 @@ class App:
             await edge.answer_root(send)
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """No route takes a WebSocket: every handshake is refused, a stranger's with a 401."""
+        """The live feed for whoever may follow it; every other handshake is refused, all alike."""
+        server = self.current().config.server
         who = self.authenticator.identify(headers_of(scope))
         path = router.normalise_path(text_of(scope, "path"))
-        what = who if isinstance(who, Problem) else websocket.refusal_of(path)
-        await websocket.refuse(what, scope, receive, send)
+        route = router.find("GET", path)
+        if isinstance(who, Problem):
+            return await websocket.refuse(who, scope, receive, send)
+        if route is None or route.pool is not router.Pool.FEED:
+            return await websocket.refuse(websocket.refusal_of(path), scope, receive, send)
+        what = check_subscriber(route, who, scope, server)
+        if what is not None or (what := await answer_feed(self.house, server, receive, send)):
+            return await websocket.refuse(what, scope, receive, send)
+        return None
 
     async def _handle(
         self,
@@ -113,20 +128,20 @@ class App:
         if route.pool is router.Pool.CHAT:
             assert route.dialect is not None, "a chat route has its dialect"
             dialect = DIALECTS[route.dialect]
-            return await answer_chat(self.house, generation, who, dialect, scope, receive, send)
-        if route.pool is router.Pool.SERVICES:
-            return await self._serve(generation, route, who, scope, receive, send)
-        counter = COUNTERS.get(route.name)
-        if counter is not None:
-            return await answer_count(self.house, generation, counter, scope, receive, send)
-        if route.name == "activation":
+            await answer_chat(self.house, generation, who, dialect, scope, receive, send)
+        elif route.pool is router.Pool.SERVICES:
+            await self._serve(generation, route, who, scope, receive, send)
+        elif route.name in COUNTERS:
+            await answer_count(self.house, generation, COUNTERS[route.name], scope, receive, send)
+        elif route.name == "activation":
             settings = generation.config.server
-            return await answer_activation(
-                self.house, settings, self.activate, scope, receive, send
-            )
-        if route.pool is router.Pool.MANAGEMENT:
-            return await answer_transition(self.house, generation, scope, receive, send)
-        return await self._show(generation, route, scope, send)
+            await answer_activation(self.house, settings, self.activate, scope, receive, send)
+        elif route.pool is router.Pool.MANAGEMENT:
+            await answer_transition(self.house, generation, scope, receive, send)
+        elif route.pool is router.Pool.FEED:
+            await websocket.send_refusal(send, websocket.SOCKET_ONLY)
+        else:
+            await self._show(generation, route, scope, send)
 
     async def _serve(
         self,
@@ -146,17 +161,23 @@ class App:
     async def _show(
         self, generation: Generation, route: router.Route, scope: Scope, send: Send
     ) -> None:
-        """A read-only page."""
-        headers = headers_of(scope)
+        """One of the read-only pages."""
+        headers, path = headers_of(scope), text_of(scope, "path")
         query = scope.get("query_string", b"")
         assert isinstance(query, bytes)
-        path = text_of(scope, "path")
-        question = Question(query, router.model_in(path), is_anthropic=_is_anthropic(headers))
+        if route.name == "metrics":
+            refusal = await answer_metrics(send, self.house, generation, query, headers)
+            return None if refusal is None else await _send(send, path, headers, refusal)
+        question = Question(
+            query,
+            router.named_in(path),
+            is_anthropic=_is_anthropic(headers),
+            hidden=self._hidden(generation),
+        )
         view = await VIEWS[route.name](self.house, generation, question)
         if isinstance(view, Problem):
-            await _send(send, path, headers, view)
-        else:
-            await send_json(send, view)
+            return await _send(send, path, headers, view)
+        return await send_json(send, view)
 
 
 def _is_framing_conflicting(headers: Headers) -> bool:

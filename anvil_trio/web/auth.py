@@ -38,6 +38,8 @@ class Principal:
 
 
 _OPERATOR = Principal(LEGACY_CLIENT, frozenset({Scope.OPERATOR}))
+_ANYBODY = Principal(LEGACY_CLIENT, frozenset(Scope))
+"""Whoever asks a router without authentication: the operator, and every scope there is."""
 
 
 class Authenticator:
@@ -60,7 +62,7 @@ class Authenticator:
         is ignored. Two credentials that differ in client, or one of which is wrong, are a 401.
         """
         if not self.is_on:
-            return _OPERATOR
+            return _ANYBODY
         found = {self._known.get(_digest(token)) for token in _credentials(headers)}
         principal = found.pop() if len(found) == 1 else None
         return problem(Code.AUTHENTICATION) if principal is None else principal

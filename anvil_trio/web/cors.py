@@ -1,9 +1,12 @@
 """Cross-origin requests: what browsers are told so that a listed origin's pages may call us.
 
-Nothing here is a guard: a request of any origin, or of none, still needs its credential. Cookies
-are no credentials here, so `Access-Control-Allow-Credentials` is never sent.
+For plain requests nothing here is a guard: one of any origin, or of none, still needs its
+credential, and browsers keep the reply from pages that may not read it. Cookies are no credentials
+here, so `Access-Control-Allow-Credentials` is never sent. A WebSocket no browser keeps from anyone,
+so there the origin is checked.
 """
 
+import ipaddress
 import re
 from collections.abc import Iterable
 
@@ -14,6 +17,7 @@ __all__ = ["Cors"]
 _DEFAULT_PORTS = {b"http": b":80", b"https": b":443"}
 _METHODS = b"GET, HEAD, POST"
 _HEADER_NAMES = re.compile(rb"[A-Za-z0-9!#$%&'*+.^_`|~, -]{1,4096}")
+_HOST = re.compile(rb"(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+))(?::[0-9]{1,5})?")
 _EXPOSED = b", ".join([
     b"Retry-After",
     b"Warning",
@@ -72,6 +76,19 @@ class Cors:
 
         return told
 
+    def admits(self, headers: Headers) -> bool:
+        """Whether a WebSocket may be opened: by no page, by one of a listed origin, or by our own.
+
+        Our own is one of the very address that was asked. A name does not count: whoever owns it
+        can let it point here.
+        """
+        origin = _value(headers, b"origin")
+        if origin is None or self._allowed(headers) is not None:
+            return True
+        host = _value(headers, b"host") or b""
+        own = (b"http://" + host, b"https://" + host)
+        return _is_address(host) and _normal(origin) in {_normal(each) for each in own}
+
     def _allowed(self, headers: Headers) -> bytes | None:
         origin = _value(headers, b"origin")
         return origin if origin is not None and _normal(origin) in self._origins else None
@@ -81,6 +98,18 @@ def _normal(origin: bytes) -> bytes:
     """An origin as browsers send it: in lower case, without its scheme's own port."""
     origin = origin.lower()
     return origin.removesuffix(_DEFAULT_PORTS.get(origin.partition(b":")[0], b":"))
+
+
+def _is_address(host: bytes) -> bool:
+    """Whether a `Host` is a literal IP address, with or without a port."""
+    found = _HOST.fullmatch(host)
+    if found is None:
+        return False
+    try:
+        ipaddress.ip_address((found[1] or found[2]).decode())
+    except ValueError:
+        return False
+    return True
 
 
 def _value(headers: Headers, name: bytes) -> bytes | None:

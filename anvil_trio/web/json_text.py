@@ -3,11 +3,13 @@
 import msgspec
 from pydantic import JsonValue
 
+from anvil_trio.views.shape import Shape
+
 __all__ = ["dumps"]
 
 _encode = msgspec.json.Encoder().encode
 
 
-def dumps(value: JsonValue) -> bytes:
+def dumps(value: JsonValue | Shape) -> bytes:
     """`value` as compact UTF-8 JSON; members keep their order."""
     return _encode(value)

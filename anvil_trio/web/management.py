@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 import trio
-from pydantic import JsonValue
 
 from anvil_trio.actors.messages import RefusalReason, Refused
 from anvil_trio.config.model import ServerSettings
@@ -12,13 +11,14 @@ from anvil_trio.dialects.openai_chat import CHAT
 from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.exchange.house import House
 from anvil_trio.names import LEGACY_CLIENT
+from anvil_trio.views.shape import Shape
 from anvil_trio.web.asgi_types import Receive, Scope, Send, declared_length, headers_of
 from anvil_trio.web.respond import AsgiCaller, send_json, send_problem, server_side
 from anvil_trio.web.watcher import run_watched
 
 __all__ = ["CarryOut", "answer_order", "read_order"]
 
-CarryOut: TypeAlias = Callable[[AsgiCaller], Awaitable[dict[str, JsonValue] | Problem]]
+CarryOut: TypeAlias = Callable[[AsgiCaller], Awaitable[Shape | Problem]]
 
 _MAX_BODY_BYTES = 16_384
 
@@ -68,7 +68,7 @@ async def read_order(caller: AsgiCaller, settings: ServerSettings) -> bytes | Pr
 
 async def _answer(
     house: House, caller: AsgiCaller, carry_out: CarryOut, otherwise: Problem
-) -> dict[str, JsonValue] | Problem:
+) -> Shape | Problem:
     got = await house.management.places.enter(LEGACY_CLIENT)
     if isinstance(got, Refused):
         is_busy = got.reason is RefusalReason.SERVER_BUSY

@@ -1,10 +1,9 @@
-"""The read-only endpoints: ask each actor once, project, answer. None takes a chat place."""
+"""The pages about the tiers: ask each actor once, project, answer. None takes a chat place."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from types import MappingProxyType
 
-from pydantic import JsonValue
+import trio
 
 from anvil_trio import __version__
 from anvil_trio.errors import Code, Problem, problem
@@ -13,24 +12,19 @@ from anvil_trio.exchange.house import House
 from anvil_trio.facts import TierSnapshot
 from anvil_trio.names import TierId
 from anvil_trio.views.anthropic_models import list_models, show_model
-from anvil_trio.views.capacity import project_capacity
-from anvil_trio.views.models import project_model, project_models, project_services
-from anvil_trio.views.query import check_no_query, parse_capacity_query, parse_models_query
+from anvil_trio.views.capabilities import project_capabilities
+from anvil_trio.views.capacity import CapacityQuery, project_capacity
+from anvil_trio.views.fingerprints import project_fingerprints
+from anvil_trio.views.health import project_health
+from anvil_trio.views.models import ModelPage, project_model, project_models, project_services
+from anvil_trio.views.query import Values
+from anvil_trio.views.scenario import Sizes
 from anvil_trio.views.status import project_status
+from anvil_trio.web.openapi import describe
+from anvil_trio.web.question import Page, Question, View, asked
+from anvil_trio.web.records import RECORD_VIEWS
 
-__all__ = ["VIEWS", "Question", "View"]
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What a page is asked: its query, the model that its path names, and for whose client."""
-
-    query: bytes = b""
-    model: str = ""
-    is_anthropic: bool = False
-
-
-View = Callable[[House, Generation, Question], Awaitable[dict[str, JsonValue] | Problem]]
+__all__ = ["VIEWS"]
 
 
 async def _snapshots(house: House, generation: Generation) -> dict[TierId, TierSnapshot | None]:
@@ -40,28 +34,21 @@ async def _snapshots(house: House, generation: Generation) -> dict[TierId, TierS
 
 
 async def _models(
-    _house: House, generation: Generation, question: Question
-) -> dict[str, JsonValue] | Problem:
-    wanted = parse_models_query(question.query, generation.config)
-    if isinstance(wanted, Problem):
-        return wanted
+    _house: House, generation: Generation, question: Question, values: Values
+) -> Page:
     if question.is_anthropic:
-        return list_models(generation.config, generation.verdict_of, only=wanted.only)
-    listing = project_models(generation.config, generation.verdict_of, only=wanted.only)
-    if wanted.only is None:
-        shown = listing["data"]
-        assert isinstance(shown, list)
-        shown += project_services(generation.services.facts, generation.config.routes)
-    return listing
+        return list_models(generation.config, generation.verdict_of, only=values.only)
+    page = project_models(generation.config, generation.verdict_of, only=values.only)
+    if values.only is not None:
+        return page
+    services = project_services(generation.services.facts, generation.config.routes)
+    return ModelPage(data=[*page.data, *services])
 
 
 async def _model(
-    _house: House, generation: Generation, question: Question
-) -> dict[str, JsonValue] | Problem:
-    refusal = check_no_query(question.query)
-    if refusal is not None:
-        return refusal
-    found = generation.config.resolve(question.model)
+    _house: House, generation: Generation, question: Question, _values: Values
+) -> Page | Problem:
+    found = generation.config.resolve(question.named)
     if found is None:
         return _service_named(generation, question)
     alias, tier = found
@@ -70,37 +57,48 @@ async def _model(
     return project_model(generation.config, generation.verdict_of, alias)
 
 
-def _service_named(generation: Generation, question: Question) -> dict[str, JsonValue] | Problem:
+def _service_named(generation: Generation, question: Question) -> Page | Problem:
     """The entry of a service beside chat, which clients of Anthropic's kind cannot use."""
-    facts = [each for each in generation.services.facts if each.name == question.model]
-    for entry in project_services(facts):
-        if isinstance(entry, dict) and not question.is_anthropic:
-            return entry
-    return problem(Code.MODEL_NOT_FOUND, param="model")
+    facts = [each for each in generation.services.facts if each.name == question.named]
+    entries = [] if question.is_anthropic else project_services(facts)
+    return entries[0] if entries else problem(Code.MODEL_NOT_FOUND, param="model")
 
 
 async def _capacity(
-    house: House, generation: Generation, question: Question
-) -> dict[str, JsonValue] | Problem:
-    wanted = parse_capacity_query(question.query, generation.config)
-    if isinstance(wanted, Problem):
-        return wanted
-    snapshots = await _snapshots(house, generation)
+    house: House, generation: Generation, _question: Question, values: Values
+) -> Page:
+    sizes = Sizes(
+        images=values.number("images"),
+        videos=values.number("videos"),
+        input_tokens=values.number("input_tokens"),
+        image_tokens=values.number("image_tokens"),
+        video_tokens=values.number("video_tokens"),
+        output_tokens=values.number("output_tokens"),
+    )
     return project_capacity(
         generation.config,
         generation.verdict_of,
-        snapshots,
+        await _snapshots(house, generation),
         generation.signal_of,
-        only=wanted.only,
+        CapacityQuery(values.only, values.text("gpu_role"), sizes),
     )
 
 
+async def _capabilities(
+    _house: House, generation: Generation, _question: Question, values: Values
+) -> Page:
+    return project_capabilities(generation.config, generation.verdict_of, only=values.only)
+
+
+async def _fingerprints(
+    _house: House, generation: Generation, _question: Question, values: Values
+) -> Page:
+    return project_fingerprints(generation.config, generation.verdict_of, only=values.only)
+
+
 async def _status(
-    house: House, generation: Generation, question: Question
-) -> dict[str, JsonValue] | Problem:
-    refusal = check_no_query(question.query)
-    if refusal is not None:
-        return refusal
+    house: House, generation: Generation, _question: Question, _values: Values
+) -> Page:
     return project_status(
         generation.config,
         await _snapshots(house, generation),
@@ -110,9 +108,33 @@ async def _status(
     )
 
 
+async def _health_tiers(
+    house: House, generation: Generation, _question: Question, _values: Values
+) -> Page:
+    return project_health(
+        generation.config,
+        generation.verdict_of,
+        now=trio.current_time(),
+        now_unix=house.wall_clock(),
+        services=generation.services.facts,
+    )
+
+
+async def _openapi(
+    _house: House, _generation: Generation, question: Question, _values: Values
+) -> Page:
+    return describe(question.hidden)
+
+
 VIEWS: Mapping[str, View] = MappingProxyType({
-    "models": _models,
-    "model": _model,
-    "capacity": _capacity,
-    "status": _status,
+    "models": asked("models", _models),
+    "model": asked("model", _model),
+    "capacity": asked("capacity", _capacity),
+    "capabilities": asked("capabilities", _capabilities),
+    "fingerprints": asked("fingerprints", _fingerprints),
+    "status": asked("status", _status),
+    "health_tiers": asked("health_tiers", _health_tiers),
+    "openapi": asked("openapi", _openapi),
+    **RECORD_VIEWS,
 })
+"""By the name of the route."""

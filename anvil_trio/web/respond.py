@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.exchange.caller import Header
 from anvil_trio.exchange.delivery import problem_headers
+from anvil_trio.views.shape import Shape
 from anvil_trio.web.asgi_types import Headers, Message, Receive, Scope, Send
 from anvil_trio.web.json_text import dumps
 
@@ -28,12 +29,16 @@ class ServerSide(Protocol):
     gone: bool
     on_gone: Callable[[], None] | None
 
+    def take_body(self) -> bytes | None:
+        """The body, if nothing of it was read and it has come in one piece."""
+        ...
+
     async def drained(self) -> None:
         """Wait until what was sent has been written, or nearly."""
         ...
 
 
-async def send_json(send: Send, value: JsonValue, status: int = 200) -> None:
+async def send_json(send: Send, value: JsonValue | Shape, status: int = 200) -> None:
     """One JSON reply that no cache may keep; head and body leave in one write."""
     await send_body(send, dumps(value), status)
 
@@ -106,6 +111,9 @@ class AsgiCaller:
         """
         if self._declared_bytes > max_bytes:
             return problem(Code.PAYLOAD_TOO_LARGE)
+        whole = None if self._server is None else self._server.take_body()
+        if whole is not None:
+            return whole if len(whole) <= max_bytes else problem(Code.PAYLOAD_TOO_LARGE)
         parts: list[bytes] = []
         size = 0
         last_moment = trio.current_time() + total_s

@@ -5,20 +5,23 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
-from anvil_trio.web.auth import Scope
+from anvil_trio.web.auth import Principal, Scope
 
 __all__ = [
     "ACTIVATION",
     "ADMIN_PATHS",
     "MODEL_PATH",
+    "OPENAPI",
+    "REQUEST_PATH",
     "ROUTES",
     "TRANSITION",
+    "WORKLOADS",
     "Pool",
     "Route",
     "dialect_of",
     "find",
     "methods_of",
-    "model_in",
+    "named_in",
     "normalise_path",
     "path_meant",
 ]
@@ -28,6 +31,11 @@ TRANSITION = "/v1/admin/transition"
 ADMIN_PATHS = frozenset({ACTIVATION, TRANSITION})
 """The paths that are there only where there is an operator's token."""
 
+WORKLOADS = "/v1/workloads"
+"""A path that is there only where this host has a name."""
+
+OPENAPI = "/openapi.json"
+
 
 class Pool(StrEnum):
     """Which bound a route's requests count against."""
@@ -35,6 +43,7 @@ class Pool(StrEnum):
     CHAT = "chat"  # the front door's permits
     SERVICES = "services"  # likewise, but for the clients' budgets; speech has few places besides
     MANAGEMENT = "management"  # the operator's orders: few at once, and never a chat place
+    FEED = "feed"  # few and long: a subscriber's WebSocket, which takes no chat place
     NONE = "none"  # read-only: takes no place and waits for nothing but its actor's answer
 
 
@@ -43,7 +52,8 @@ class Route:
     """One method on one path. `scope` None means open to everyone.
 
     `dialect` None means that the page serves callers of every dialect; what a caller's headers say
-    then decides how it is put.
+    then decides how it is put. `is_operators` False means that only a client which was given the
+    scope may use it, and not the operator's token.
     """
 
     method: str
@@ -53,13 +63,28 @@ class Route:
     dialect: str | None
     pool: Pool
     summary: str
+    is_operators: bool = True
+
+    def is_open_to(self, who: Principal) -> bool:
+        """Whether this caller may use it."""
+        if self.scope is None or self.scope in who.scopes:
+            return True
+        return self.is_operators and who.may(self.scope)
 
 
 MODEL_PATH = "/v1/models/{model}"
-"""The one path with a variable end."""
+REQUEST_PATH = "/v1/requests/{id}"
 
-_MODELS = "/v1/models/"
+_VARIABLE = {"/v1/models/": MODEL_PATH, "/v1/requests/": REQUEST_PATH}
+"""The paths with a variable end, by what stands before it."""
+
 _VERSION = "/v1"
+
+
+def _page(path: str, name: str, scope: Scope, summary: str) -> Route:
+    """A read-only page, in the words of the caller's dialect where it is refused."""
+    return Route("GET", path, name, scope, None, Pool.NONE, summary)
+
 
 _TABLE = (
     Route("GET", "/", "root", None, None, Pool.NONE, "That something is here, open to everyone."),
@@ -119,41 +144,80 @@ _TABLE = (
             ("/v1/audio/speech", "speech", "Text to speech, by an audio route."),
         )
     ),
-    Route(
-        "GET",
+    _page(
         "/v1/models",
         "models",
         Scope.INFERENCE_USE,
-        None,
-        Pool.NONE,
         "Configured aliases, with replica state; in Anthropic's shape for its clients.",
     ),
-    Route(
-        "GET",
+    _page(
         "/v1/models/capacity",
         "capacity",
         Scope.INFERENCE_USE,
-        None,
-        Pool.NONE,
-        "Admission counters of each tier.",
+        "Declared capacity, admission counters and engine signals of each tier.",
     ),
-    Route(
-        "GET",
-        MODEL_PATH,
-        "model",
+    _page(
+        "/v1/models/capabilities",
+        "capabilities",
         Scope.INFERENCE_USE,
-        None,
-        Pool.NONE,
-        "One configured alias, in either shape.",
+        "What each tier takes: tools, modalities, thinking, limits.",
     ),
-    Route(
-        "GET",
+    _page(
+        "/v1/models/fingerprints",
+        "fingerprints",
+        Scope.OPERATOR,
+        "Declared and observed identity of each tier.",
+    ),
+    _page(MODEL_PATH, "model", Scope.INFERENCE_USE, "One configured alias, in either shape."),
+    _page(
         "/v1/router/status",
         "status",
         Scope.OPERATOR,
+        "Version, uptime, aliases and tier states.",
+    ),
+    _page("/v1/stats", "stats", Scope.OPERATOR, "Sums and percentiles over the newest records."),
+    _page(
+        REQUEST_PATH,
+        "request",
+        Scope.WORKLOADS_READ,
+        "The record of one request, by the router's id or the caller's.",
+    ),
+    _page(
+        "/v1/requests",
+        "requests",
+        Scope.WORKLOADS_READ,
+        "A session's requests that have ended, or the requests that run now.",
+    ),
+    _page("/v1/decisions", "decisions", Scope.OPERATOR, "The newest records."),
+    _page("/v1/health/tiers", "health_tiers", Scope.OPERATOR, "What the probes last found."),
+    Route(
+        "GET",
+        WORKLOADS,
+        "workloads",
+        Scope.WORKLOADS_READ,
         None,
         Pool.NONE,
-        "Version, uptime, aliases and tier states.",
+        "This node's requests, for whoever collects those of many nodes.",
+        is_operators=False,
+    ),
+    _page(OPENAPI, "openapi", Scope.INFERENCE_USE, "This surface, as OpenAPI 3.1."),
+    Route(
+        "GET",
+        "/metrics",
+        "metrics",
+        Scope.OPERATOR,
+        None,
+        Pool.NONE,
+        "Counters and gauges as Prometheus reads them.",
+    ),
+    Route(
+        "GET",
+        "/v1/router/events",
+        "events",
+        Scope.WORKLOADS_READ,
+        None,
+        Pool.FEED,
+        "The live feed of records and changes, over a WebSocket.",
     ),
     Route(
         "GET",
@@ -213,9 +277,11 @@ def methods_of(path: str) -> tuple[str, ...]:
     return tuple(sorted(methods | {"HEAD"} if "GET" in methods else methods))
 
 
-def model_in(path: str) -> str:
-    """The model that a path under `/v1/models/` names."""
-    return normalise_path(path).removeprefix(_MODELS)
+def named_in(path: str) -> str:
+    """The model or request that a path with a variable end names; empty for other paths."""
+    path = normalise_path(path)
+    before = next((one for one in _VARIABLE if path.startswith(one)), path)
+    return path.removeprefix(before)
 
 
 def dialect_of(path: str, *, is_anthropic: bool = False) -> str:
@@ -245,5 +311,6 @@ def path_meant(path: str) -> str | None:
 def _entry_of(path: str) -> str:
     """A path as the table spells it, its variable end included."""
     path = normalise_path(path)
-    is_model = path not in _METHODS and path.startswith(_MODELS)
-    return MODEL_PATH if is_model else path
+    if path in _METHODS:
+        return path
+    return next((whole for before, whole in _VARIABLE.items() if path.startswith(before)), path)

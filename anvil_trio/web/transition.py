@@ -6,8 +6,9 @@ from anvil_trio.config.model import ServerSettings
 from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
-from anvil_trio.transition.desk import Answer, carry_out
+from anvil_trio.transition.desk import carry_out
 from anvil_trio.transition.order import Order, invalid, parse_order, parse_status_query
+from anvil_trio.views.shape import Shape
 from anvil_trio.web.asgi_types import Receive, Scope, Send, headers_of
 from anvil_trio.web.management import answer_order, read_order
 from anvil_trio.web.respond import AsgiCaller
@@ -23,7 +24,7 @@ async def answer_transition(
 ) -> None:
     """Carry out one transition, or show how things stand."""
 
-    async def work(caller: AsgiCaller) -> Answer | Problem:
+    async def work(caller: AsgiCaller) -> Shape | Problem:
         order = await _order(scope, caller, generation.config.server)
         return order if isinstance(order, Problem) else await carry_out(house, generation, order)
 

@@ -1,7 +1,7 @@
-"""WebSocket handshakes, which no route takes: each is answered at once, over HTTP.
+"""Where WebSocket and HTTP are mistaken for one another: refused at once, over HTTP.
 
 A client of the Responses API that may speak WebSocket asks for it first, and posts as soon as it is
-told 426.
+told 426. Whoever asks for the live feed as for a page is told 426 too, the other way round.
 """
 
 from anvil_trio.dialects.openai_chat import CHAT
@@ -9,12 +9,19 @@ from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.web.asgi_types import Headers, Message, Receive, Scope, Send
 from anvil_trio.web.respond import send_problem
 
-__all__ = ["is_upgrade", "refusal_of", "refuse", "send_refusal"]
+__all__ = ["SOCKET_ONLY", "is_upgrade", "refusal_of", "refuse", "send_refusal"]
 
 _POSTED = frozenset({"/v1/responses"})
 _UPGRADE_REQUIRED = 426
 _WORDS = "There is no WebSocket here; this path takes POST."
 _INSTEAD: Headers = [(b"upgrade", b"HTTP/1.1"), (b"allow", b"POST")]
+
+SOCKET_ONLY = problem(
+    Code.METHOD_NOT_ALLOWED, status=_UPGRADE_REQUIRED, message="This path takes a WebSocket."
+)
+"""A plain request where there is nothing but a WebSocket."""
+
+_SOCKET: Headers = [(b"upgrade", b"websocket")]
 
 
 def is_upgrade(headers: Headers) -> bool:
@@ -47,4 +54,6 @@ async def refuse(what: Problem | None, scope: Scope, receive: Receive, send: Sen
 async def send_refusal(send: Send, what: Problem) -> None:
     """Send a problem; a 426 says what to do instead."""
     extra = _INSTEAD if what.status == _UPGRADE_REQUIRED else []
+    if what is SOCKET_ONLY:
+        extra = _SOCKET
     await send_problem(send, what, CHAT.render_problem(what), extra)

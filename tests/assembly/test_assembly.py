@@ -14,10 +14,12 @@ from anvil_trio.config.policy import ClientCredential, ClientScope
 from anvil_trio.config.problems import ConfigError
 from anvil_trio.config.secrets import Secrets
 from anvil_trio.decisions.events import ReadinessChanged
+from anvil_trio.errors import UpstreamFailed
 from anvil_trio.generations import open_app
 from anvil_trio.names import LEGACY_CLIENT, Alias, ClientId, MemberId
 from anvil_trio.tiers.lease import Lease
 from anvil_trio.tiers.state import TierState
+from anvil_trio.upstream.client import open_stream
 from anvil_trio.web.auth import Principal
 from tests.support.fake_upstream import REFUSED, FakeUpstream
 from tests.support.small_house import TIER, config_of, direct_tier, replica_tier
@@ -196,3 +198,45 @@ async def test_a_member_that_refuses_is_never_ready(autojump_clock):
             assert (verdict.is_ready, verdict.reason) == (False, "health_transport")
             members = (await house.tiers[TIER].inspect()).members
             assert [member.is_eligible for member in members] == [True, False]
+
+
+async def test_a_generation_is_counted_from_its_first_probe(autojump_clock):
+    """A new alias has its numbers before anybody asks for it, and probes are counted by member."""
+    first, engines = config_of(), Engines()
+    more = {**first.routes, "llm.more": TIER}
+    second = first.model_copy(update={"routes": more})
+    async with open_house(first) as house:
+        assert ("llm.more", TIER) not in house.meters.routes
+        async with open_generation(house, second, SECRETS, engines):
+            assert ("llm.more", TIER) in house.meters.routes
+            engines.by_url["http://primary-b.test/v1"].health = REFUSED
+            await trio.sleep(12)
+            failures = {
+                str(member_id): meters.probe_failures.value
+                for (_, member_id), meters in house.meters.members.items()
+            }
+    assert failures["a"] == 0
+    assert failures["b"] > 0
+
+
+async def test_a_refused_request_has_its_member_asked_at_once(autojump_clock):
+    """Whoever could not connect wakes the prober: the next request knows; nothing was retried."""
+    config, engines = config_of(), Engines()
+    with capture_logs():
+        async with (
+            open_house(config) as house,
+            open_generation(house, config, SECRETS, engines) as generation,
+        ):
+            await trio.sleep(0.1)
+            route = generation.resolve("llm.primary")
+            assert route is not None
+            engine = engines.by_url["http://primary-b.test/v1"]
+            engine.health, engine.chat = REFUSED, [REFUSED]
+            with pytest.raises(UpstreamFailed):
+                async with open_stream(route.upstreams[MemberId("b")], b"{}", []):
+                    raise AssertionError
+            before = trio.current_time()
+            while generation.verdict_of(TIER, MemberId("b")).is_ready:
+                await trio.sleep(0.001)
+            assert trio.current_time() - before < 0.1
+            assert len(engine.chats) == 0

@@ -24,6 +24,7 @@ from tests.support.chunks import good_reply
 from tests.support.fake_caller import FakeCaller
 from tests.support.fake_upstream import FakeUpstream, Reply, models, reply
 from tests.support.small_house import TIER, chat_body, config_of
+from tests.unit.views.samples import read
 
 LISTING = reply(b'{"data":[{"id":"served-here","max_model_len":512}]}')
 
@@ -82,11 +83,11 @@ async def test_what_the_engine_serves_goes_into_requests_and_pages(autojump_cloc
         assert long.status == 400
         assert json.loads(long.received)["error"]["code"] == "context_length_exceeded"
         config, verdict_of = world.generation.config, world.generation.verdict_of
-        entry = json.loads(json.dumps(project_models(config, verdict_of)))["data"][0]
-        theirs = json.loads(json.dumps(list_models(config, verdict_of)))["data"][0]
+        entry = read(project_models(config, verdict_of))["data"][0]
+        theirs = read(list_models(config, verdict_of))["data"][0]
         assert theirs["max_input_tokens"] == entry["context_window"]
         assert entry["context_window"] == 512
-        row = json.loads(json.dumps(project_capacity(config, verdict_of, {}, unwatched)))["data"][0]
+        row = read(project_capacity(config, verdict_of, {}, unwatched))["data"][0]
         assert (row["model"], row["readiness"]["reason"]) == (
             "served-here",
             "upstream_metadata_passed",
@@ -108,7 +109,7 @@ async def test_an_ambiguous_engine_is_never_asked(autojump_clock):
         assert (await world.chat()).status == 503
         assert world.engine.chats == []
         generation = world.generation
-        page = json.dumps(project_models(generation.config, generation.verdict_of))
+        page = json.dumps(read(project_models(generation.config, generation.verdict_of)))
         assert json.loads(page)["data"][0]["context_window"] is None
         assert "one" not in page.replace("none", "")
 

@@ -1,10 +1,14 @@
 import json
 
+import trio
+
 from anvil_trio.actors.bus import Bus
 from anvil_trio.decisions.events import Decided, Event
+from anvil_trio.decisions.export import QUEUE, SpanExport
 from anvil_trio.decisions.journal import Journal
 from anvil_trio.decisions.log import DecisionLog
 from anvil_trio.decisions.ring import Ring
+from anvil_trio.facts import Silence
 from tests.unit.decisions.samples import record
 
 
@@ -39,3 +43,28 @@ def test_a_failing_journal_keeps_nothing_from_memory_and_watchers(tmp_path):
         assert feed.dropped == 0
     assert len(log.ring) == 1
     assert journal.failures == 1
+
+
+def test_lost_lines_are_told_where_there_is_a_journal(tmp_path):
+    """How many records are not in the file; nothing to tell without a file."""
+    assert DecisionLog(Ring(), None, Bus[Event]()).write_failures is None
+    with Journal(str(tmp_path / "decisions.jsonl")) as journal:
+        log = DecisionLog(Ring(), journal, Bus[Event]())
+        assert log.write_failures == 0
+    log.record(record())
+    assert log.write_failures == 1
+
+
+async def test_a_record_is_offered_to_the_trace_export():
+    """With a collector each record is queued for it as well, in the same call."""
+
+    async def nowhere(_body: bytes) -> Silence:
+        await trio.lowlevel.checkpoint()
+        return Silence.BROKEN
+
+    spans = SpanExport(nowhere)
+    log = DecisionLog(Ring(3), None, Bus[Event](), spans)
+    assert log.ring.capacity == 3
+    for _ in range(QUEUE + 1):
+        log.record(record())
+    assert spans.dropped["queue_full"] == 1

@@ -2,32 +2,21 @@ import json
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from anvil_trio.decisions.record import render_line
 from anvil_trio.decisions.words import AttemptOutcome, AttemptReason, RequestKind, Selection
 from anvil_trio.exchange.outcome import Outcome, ending_of
-from anvil_trio.names import Alias
-from anvil_trio.views.capacity import project_capacity
-from anvil_trio.views.models import project_models
-from anvil_trio.views.status import project_status
+from anvil_trio.web.observe import VIEWS
+from anvil_trio.web.openapi import describe
+from anvil_trio.web.router import ROUTES
+from tests.house.observability_page import EXAMPLE, OPENAPI, examples, rendered
 from tests.unit.decisions.samples import builder, finished, ranked_record
-from tests.unit.views.samples import (
-    DIRECT,
-    DOWN,
-    REPLICA,
-    busy_engine,
-    capacity_config,
-    config,
-    direct_snapshot,
-    ranked_engines,
-    read,
-    replica_snapshot,
-    verdicts,
-)
 
 PAGE = (Path(__file__).parents[2] / "docs" / "observability.md").read_text(encoding="utf-8")
 WORD = re.compile(r"`([^`]+)`")
+SECTION = re.compile(r"^### `GET (/[^`]*)`\n(.*?)(?=^##)", re.MULTILINE | re.DOTALL)
 
 
 def table(heading: str) -> list[list[str]]:
@@ -40,12 +29,6 @@ def table(heading: str) -> list[list[str]]:
 def first_words(heading: str) -> list[str]:
     """What a table's rows are about."""
     return [row[0].strip("`") for row in table(heading)]
-
-
-def example(path: str):
-    """The JSON example of one page of the router."""
-    section = PAGE.split(f"### `GET {path}`\n")[1]
-    return json.loads(section.split("```json\n")[1].split("```")[0])
 
 
 def best_known_line():
@@ -111,34 +94,29 @@ def test_the_page_says_of_every_ending_what_the_record_holds():
     assert table("outcome |") == shown
 
 
-def test_the_examples_are_what_the_router_answers():
-    """Each example is the projection of one configuration, key by key."""
-    verdict_of, _ = verdicts(b=DOWN)
-    busy = {REPLICA: replica_snapshot(2, 1, waiting=4), DIRECT: direct_snapshot()}
-    assert example("/v1/models") == read(
-        project_models(config(), verdict_of, only=Alias("llm.primary"))
-    )
-    assert example("/v1/models/capacity") == read(
-        project_capacity(
-            config(), verdict_of, {DIRECT: direct_snapshot(5)}, busy_engine, only=Alias("chat")
-        )
-    )
-    capacity = capacity_config()
-    page = project_capacity(
-        capacity,
-        verdict_of,
-        {REPLICA: replica_snapshot(2, 1, waiting=4)},
-        ranked_engines,
-        only=Alias("llm.primary"),
-    )
-    row = read(page)["data"][0]
-    shown = json.loads(PAGE.split("A capacity tier")[1].split("```json\n")[1].split("```")[0])
-    assert shown == {"members": row["members"], "admission": row["admission"]}
-    assert example("/v1/router/status") == read(
-        project_status(
-            config(), busy, package_version="0.1.0", started_unix=1.7e9, now_unix=1.7e9 + 60
-        )
-    )
+def test_the_page_is_what_the_code_writes():
+    """Each example is a reply, and schemas and parameters are those of the code: byte for byte."""
+    assert rendered(PAGE) == PAGE
+    shown = {name: text for _, name, text, _ in EXAMPLE.findall(PAGE)}
+    assert shown.keys() == examples().keys()
+    for name, reply in examples().items():
+        again = msgspec.json.encode(msgspec.json.decode(shown[name].encode()))
+        assert again == msgspec.json.encode(reply), name
+
+
+def test_each_page_has_a_section_with_an_example():
+    """Every read-only route of the table is on the page; nothing else is."""
+    sections = dict(SECTION.findall(PAGE))
+    routes = {route.path for route in ROUTES.values() if route.name in VIEWS}
+    assert sections.keys() | {"/v1/models/{model}"} == routes
+    bare = {path for path, text in sections.items() if "<!-- example:" not in text}
+    assert bare == {"/openapi.json"}
+
+
+def test_the_golden_document_is_what_the_router_answers():
+    """`/openapi.json` changes only together with its golden file, which is reviewed."""
+    golden = msgspec.json.encode(msgspec.json.decode(OPENAPI.read_bytes()))
+    assert golden == msgspec.json.encode(describe(frozenset()))
 
 
 def test_the_page_shows_the_evidence_as_a_record_holds_it():

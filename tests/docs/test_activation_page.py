@@ -5,9 +5,10 @@ import re
 
 from anvil_trio.activation.order import parse_activation
 from anvil_trio.errors import Code, problem
-from anvil_trio.web.activation import Activated, _show
+from anvil_trio.views.activation import project_activation
 from tests.house.tree import ROOT
 from tests.support.small_house import config_of, direct_tier, replica_tier
+from tests.unit.views.samples import read
 
 PAGE = (ROOT / "docs" / "activation.md").read_text(encoding="utf-8")
 ZEROS = "0" * 64
@@ -18,7 +19,7 @@ def test_the_example_is_an_answer():
     old = config_of(replica_tier())
     new = config_of(replica_tier(), direct_tier("second")).model_copy(update={"sha256": ZEROS})
     (example,) = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
-    assert json.loads(example) == _show(Activated(old, new, is_applied=True))
+    assert json.loads(example) == read(project_activation(old, new, is_applied=True))
 
 
 def test_the_refusals_are_those_of_the_code():

@@ -134,6 +134,31 @@ async def test_silence_is_beaten_and_then_named(spoken, small, autojump_clock):
     await expect_one(small, "timeout", "backend_error")
 
 
+LIVELY = stream(ROLE, *[step for _ in range(60) for step in (5.0, text("x"))])
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "at"),
+    [
+        (Reply((Fault.STALL,)), Code.STARTUP_TIMEOUT, SERVER.startup_timeout_s),
+        (stream(ROLE, text("x"), Fault.STALL), Code.IDLE_TIMEOUT, SERVER.idle_timeout_s),
+        (LIVELY, Code.REQUEST_TIMEOUT, SERVER.total_timeout_s),
+    ],
+    ids=["startup", "idle", "total"],
+)
+async def test_the_frame_names_the_deadline(script, code, at, spoken, small, autojump_clock):
+    """Which deadline fired is said in the dialect's own shape, at that deadline's own moment."""
+    small.engine("a").chat = [script]
+    caller = await ask(small, spoken, stream=True)
+    assert trio.current_time() == at
+    error = spoken.last_error(caller.received)
+    assert error["message"] == problem(code).message
+    if spoken.name == "chat":
+        assert error["code"] == code.value
+    assert spoken.good_end not in caller.received
+    await expect_one(small, "timeout", "backend_error")
+
+
 async def test_beats_come_before_the_first_event(spoken, small, autojump_clock):
     """The head leaves with the first beat; the stream begins when the engine does."""
     small.engine("a").chat = [stream(40.0, ROLE, text("x"), STOP, DONE)]

@@ -4,6 +4,7 @@ import json
 
 import pytest
 import trio
+from structlog.testing import capture_logs
 from trio.testing import wait_all_tasks_blocked
 
 from tests.exchange.common import SERVER, expect_one, house, last_error
@@ -19,7 +20,7 @@ from tests.support.chunks import (
     unary_body,
 )
 from tests.support.fake_caller import FakeCaller
-from tests.support.fake_upstream import END, SSE, Fault, Head, Reply
+from tests.support.fake_upstream import END, REFUSED, SSE, STALLED_CONNECT, Fault, Head, Reply
 from tests.support.small_house import chat_body, config_of, open_small_house
 
 
@@ -105,6 +106,54 @@ async def test_client_gone(phase, autojump_clock):
             assert trio.current_time() == 3
         assert not caller.has_ended
         await expect_one(small, "disconnected", "client_disconnected")
+
+
+@pytest.mark.parametrize("phase", PHASES)
+async def test_a_leaving_caller_is_one_line_and_no_failure(phase, autojump_clock):
+    """Decision 17: one bounded event, `client_disconnected`; no traceback, no engine's failure."""
+    async with house() as small:
+        small.engine("a").chat = [PHASES[phase]]
+        caller = FakeCaller(chat_body(stream="unary" not in phase))
+        with capture_logs() as lines:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(small.serve, caller)
+                await trio.sleep(3)
+                caller.leave()
+        [record] = small.records
+        assert lines == [
+            {
+                "event": "client_disconnected",
+                "log_level": "info",
+                "request_id": record.gateway_request_id,
+            }
+        ]
+
+
+@pytest.mark.parametrize(
+    ("script", "outcome"),
+    [
+        (REFUSED, "backend_error"),
+        (STALLED_CONNECT, "connect_timeout"),
+        (Reply((Fault.STALL,)), "startup_timeout"),
+        (stream(ROLE, text("x"), Fault.STALL), "idle_timeout"),
+        (stream(ROLE, text("x"), Fault.RESET), "backend_error"),
+    ],
+)
+async def test_an_engines_failure_is_one_line_of_its_own(script, outcome, autojump_clock):
+    """An event that a leaving caller never causes; it says how the attempt failed and no more."""
+    async with house() as small:
+        small.engine("a").chat = [script]
+        with capture_logs() as lines:
+            await small.chat(stream=True)
+        [record] = small.records
+        assert lines == [
+            {
+                "event": "upstream_failed",
+                "log_level": "info",
+                "request_id": record.gateway_request_id,
+                "outcome": outcome,
+            }
+        ]
 
 
 async def test_client_gone_before_its_body_was_read(autojump_clock):

@@ -82,6 +82,49 @@ async def test_a_member_comes_back_without_traffic(autojump_clock):
     assert list(world.reasons("one", "b")) == ["health_transport", "identity_passed"]
 
 
+async def test_a_member_that_refused_somebody_is_asked_at_once(autojump_clock):
+    """`hasten`: its verdict comes now and not with the next round; the rounds go on from there."""
+    world = World(replicas("one", "a", "b"))
+    async with trio.open_nursery() as nursery:
+        await nursery.start(world.prober.run)
+        await trio.sleep(2)
+        world.engine("one", "b").health = fake_upstream.REFUSED
+        for _ in range(50):
+            world.prober.hasten(TierId("one"), MemberId("b"))
+        await trio.sleep(0.5)
+        assert world.engine("one", "b").attempts == 3  # two of the first probe, and one refusal
+        world.engine("one", "b").health = reply(b"{}")
+        await trio.sleep(2)
+        nursery.cancel_scope.cancel()
+    assert world.eligible("one")[-2:] == [(2, {"a"}), (3.25, {"a", "b"})]
+
+
+async def test_a_member_that_refused_somebody_amid_its_probe_is_asked_again(autojump_clock):
+    """`hasten`: a probe that began before says nothing of what came after; one more follows it."""
+    world = World(replicas("one", "a", "b"))
+    world.engine("one", "b").health = reply(b"{}", after_s=0.5)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(world.prober.run)
+        await trio.sleep(0.2)
+        world.prober.hasten(TierId("one"), MemberId("b"))
+        await trio.sleep(0.8)
+        assert len(world.engine("one", "b").probes) >= 3
+        await trio.sleep(3)
+        assert len(world.engine("one", "b").probes) == 4
+        nursery.cancel_scope.cancel()
+
+
+async def test_nobody_is_asked_in_haste_where_nobody_is_probed(autojump_clock):
+    """`hasten`: a tier without a health path stays ready, whatever its engine refuses."""
+    world = World(direct("one"))
+    async with trio.open_nursery() as nursery:
+        await nursery.start(world.prober.run)
+        world.prober.hasten(TierId("one"), DIRECT_MEMBER)
+        await trio.sleep(1)
+        nursery.cancel_scope.cancel()
+    assert world.engine("one").attempts == 0
+
+
 async def test_one_timeout_changes_nothing_and_two_in_a_row_do(autojump_clock):
     """A slow engine keeps its last verdict until the timeouts are enough."""
     world = World(replicas("one", "a", "b"))
@@ -221,3 +264,15 @@ async def test_an_unknown_member_is_a_bug(autojump_clock):
     for tier_id, member_id in [("one", "x"), ("two", "x"), ("three", "a")]:
         with pytest.raises(KeyError):
             world.prober.verdict(TierId(tier_id), MemberId(member_id))
+
+
+async def test_each_probe_that_ends_is_told(autojump_clock):
+    """Also one that changes nothing: a timeout that is borne is a failed probe all the same."""
+    world = World(replicas("one", "a", "b"))
+    world.engine("one", "b").health = SLOW
+    await world.run_until(4)
+    one = TierId("one")
+    assert [told for told in world.ended if told[1] == "a"] == [(one, "a", True)]
+    # Each takes a second, and they begin a quarter of the interval apart; the fourth was cut off.
+    assert [told for told in world.ended if told[1] == "b"] == [(one, "b", False)] * 3
+    assert list(world.reasons("one", "b")) == ["health_transport"]

@@ -89,7 +89,10 @@ class World:
         }
         self.published: dict[TierId, list[tuple[float, Readiness]]] = {}
         self.changes: list[tuple[TierId, MemberId, Verdict]] = []
-        self.prober = Prober(config, clients, keys or {}, self._publish, self._notify)
+        self.ended: list[tuple[TierId, MemberId, bool]] = []
+        self.prober = Prober(
+            config, clients, keys or {}, self._publish, self._notify, self._observe
+        )
 
     def engine(self, tier_id: str, member_id: str = DIRECT_MEMBER) -> FakeUpstream:
         """The engine of one member."""
@@ -122,6 +125,9 @@ class World:
         told = self.published.setdefault(tier_id, [])
         assert not told or told[-1][1].generation < readiness.generation
         told.append((trio.current_time(), readiness))
+
+    def _observe(self, member: Key, is_ready: bool) -> None:
+        self.ended.append((*member, is_ready))
 
     def _notify(self, member: Key, verdict: Verdict) -> None:
         tier_id, member_id = member

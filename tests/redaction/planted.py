@@ -49,6 +49,7 @@ admission_timeout_s = 5
 startup_timeout_s = 10
 idle_timeout_s = 10
 total_timeout_s = 60
+workload_host = "node-1"
 
 [router.model_routes]
 "llm.primary" = "pair"

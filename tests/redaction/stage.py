@@ -1,6 +1,7 @@
 """A planted router at work, and everything that it shows anybody."""
 
 import json
+import secrets
 from collections.abc import AsyncIterator, Iterator, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,8 +14,10 @@ from structlog.testing import capture_logs
 
 from anvil_trio.assembly import open_generation, open_house
 from anvil_trio.decisions.events import Event
+from anvil_trio.decisions.otlp import render_spans
 from anvil_trio.decisions.record import render_line
 from anvil_trio.exchange.house import House
+from anvil_trio.views.feed import render_event
 from anvil_trio.web.asgi import App
 from anvil_trio.web.asgi_types import Headers
 from anvil_trio.web.auth import Authenticator
@@ -112,14 +115,16 @@ class Planted:
                     yield f"{route.method} {route.path} {query.decode()}", answer
 
     def written(self) -> Iterator[tuple[str, bytes | str]]:
-        """What is in memory, on disk, on stderr and on the bus."""
+        """What is in memory, on disk, on stderr, on the bus and in spans."""
         for record in self.house.log.ring:
             yield "record", render_line(record)
+            yield "span", render_spans([record], "0.1.0", secrets.token_hex)
         for path in self.folder.rglob("*"):
             if path.name in {"kanarie-decisions.jsonl", "kanarie-state.json"}:
                 yield "file", path.read_bytes()
         yield "event lines", json.dumps(self.lines)
         yield "bus", repr(self.events)
+        yield "feed", "\n".join(map(render_event, self.events))
 
     async def leaks(self) -> list[str]:
         """Every place, apart from answers to inference requests, at which something shows."""

@@ -3,10 +3,17 @@
 from collections import Counter
 from functools import partial
 
+from anvil_trio.config.model import TierDialect
 from tests.sim import exchange_lapses, exchange_scenario, exchange_sweep
 from tests.support.sim import run_seeded, sweep
 
 __all__ = ["hunt"]
+
+SWEPT = (
+    exchange_sweep.Swept("stream"),
+    exchange_sweep.Swept("unary", "responses", TierDialect.ANTHROPIC),
+    exchange_sweep.Swept("queued", "messages", is_leaving=True),
+)
 
 
 def hunt(seed: int) -> None:
@@ -15,6 +22,5 @@ def hunt(seed: int) -> None:
     if seed % 100 == 0:
         for kind in exchange_lapses.KINDS:
             sweep(seed, partial(exchange_lapses.scenario, kind=kind), "exchange_lapses")
-        for kind in ("stream", "queued"):
-            scenario = partial(exchange_sweep.scenario, kind=kind, is_leaving=kind == "queued")
-            sweep(seed, scenario, "exchange_sweep")
+        for swept in SWEPT:
+            sweep(seed, partial(exchange_sweep.scenario, swept=swept), "exchange_sweep")

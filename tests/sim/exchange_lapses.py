@@ -4,7 +4,7 @@ from random import Random
 
 from structlog.testing import capture_logs
 
-from tests.sim.exchange_scenario import SERVER
+from tests.sim.draws import SERVER
 from tests.support.chunks import DONE, END, ROLE, SSE, STOP, Head, seen_text, text, unary_body
 from tests.support.fake_caller import FakeCaller
 from tests.support.fake_upstream import Fault, Reply, Step

@@ -11,6 +11,7 @@ RELAY = "anvil_trio.exchange.relay"
 STREAM = "anvil_trio.exchange.stream_relay"
 HOUSE = "anvil_trio.exchange.house"
 DELIVERY = "anvil_trio.exchange.delivery"
+MESSAGES_RELAY = "anvil_trio.dialects.anthropic_relay"
 CLIENT = "anvil_trio.upstream.client"
 
 GIVE_BACK = (
@@ -34,10 +35,36 @@ GIVE_BACK = (
         '"left without having been entered"\n        await',
         '"left without having been entered"\n        if exc is None:\n            await',
     ),
-    Mutant("an exchange that is never forgotten", HOUSE, "self._running.discard(watch)", "pass"),
+    Mutant(
+        "a checkpoint before the upstream stream is closed",
+        CLIENT,
+        '"left without having been entered"\n        await',
+        '"left without having been entered"\n        await trio.lowlevel.checkpoint()\n'
+        "        await",
+    ),
+    Mutant(
+        "a permit is given back before the lease",
+        RUN,
+        "            return await self._select(prepared)\n",
+        "            permit.release()\n            return await self._select(prepared)\n",
+    ),
+    Mutant("an exchange that is never forgotten", HOUSE, "del self._running[watch]", "pass"),
 )
 
 RECORD = (
+    Mutant(
+        "two records",
+        RUN,
+        "        self._house.log.record(record)\n",
+        "        self._house.log.record(record)\n        self._house.log.record(record)\n",
+    ),
+    Mutant(
+        "no record when the caller has left",
+        RUN,
+        "        finally:\n            self._write_record(closing.outcome)",
+        "        finally:\n            if not self._watch.is_gone:\n"
+        "                self._write_record(closing.outcome)",
+    ),
     Mutant(
         "no record when cancelled",
         RUN,
@@ -82,6 +109,36 @@ ENDS = (
 )
 
 DEADLINE = (
+    Mutant(
+        "the first event starts no idle deadline",
+        DEADLINES,
+        "self._quiet_kind, self._quiet_s, self._quiet_since = Due.IDLE, self._limits.idle_s, now",
+        "self._quiet_since = now",
+    ),
+    Mutant(
+        "an event moves no deadline",
+        DEADLINES,
+        "self._quiet_kind, self._quiet_s, self._quiet_since = Due.IDLE, self._limits.idle_s, now",
+        "pass",
+    ),
+    Mutant(
+        "the finish reason starts no grace",
+        DEADLINES,
+        "self._quiet_kind, self._quiet_s, self._quiet_since = Due.GRACE, GRACE_S, now",
+        "pass",
+    ),
+    Mutant(
+        "comments are progress",
+        STREAM,
+        "            if translator.events != before:\n",
+        "            if True:\n",
+    ),
+    Mutant(
+        "no heartbeat",
+        DEADLINES,
+        "        return Due.HEARTBEAT if now",
+        "        return Due.NOTHING if now",
+    ),
     Mutant(
         "the engine's silence never counts",
         DEADLINES,
@@ -129,6 +186,12 @@ DEADLINE = (
 
 TERMINAL = (
     Mutant(
+        "a fault behind the stop reason leaves a success without its end",
+        MESSAGES_RELAY,
+        "if not self._has_ended and self._failure is None:\n            self._finish(out)",
+        "if not self._has_ended and self.failure is None:\n            self._finish(out)",
+    ),
+    Mutant(
         "what comes with the last word is lost",
         STREAM,
         "                self._last += out\n",
@@ -159,10 +222,17 @@ EXCHANGE = Suite(
     name="exchange",
     hunt="tests.sim.exchange_hunt",
     packages=(
+        "anvil_trio.dialects.anthropic_relay",
+        "anvil_trio.dialects.anthropic_messages",
         "anvil_trio.exchange",
+        "anvil_trio.transition",
         "anvil_trio.upstream.client",
         "tests.support.small_house",
+        "tests.support.three_dialects",
         "tests.sim.exchange_lapses",
+        "tests.sim.books",
+        "tests.sim.disk",
+        "tests.sim.operator",
         "tests.sim.exchange_scenario",
         "tests.sim.exchange_sweep",
     ),

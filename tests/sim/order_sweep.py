@@ -12,7 +12,9 @@ from anvil_trio.intent.keeper import IntentKeeper
 from anvil_trio.names import MemberId
 from anvil_trio.transition.desk import carry_out
 from anvil_trio.transition.order import Action, Order
-from tests.sim.exchange_scenario import SERVER, Engine
+from tests.sim.disk import Disk
+from tests.sim.draws import SERVER
+from tests.sim.operator import Engine, agreed
 from tests.support.chunks import good_reply
 from tests.support.sim import CancelAt
 from tests.support.small_house import (
@@ -29,23 +31,9 @@ KINDS = (Action.QUIESCE, Action.READMIT, Action.DRAIN)
 MEMBER = MemberId("a")
 
 
-class _Disk:
-    """Saves as a thread does: a cancel comes before it begins, or not at all."""
-
-    def __init__(self) -> None:
-        self.saved = Intents()
-
-    async def save(self, intents: Intents) -> bool:
-        await trio.lowlevel.checkpoint_if_cancelled()
-        with trio.CancelScope(shield=True):
-            await trio.sleep(0.001)
-        self.saved = intents
-        return True
-
-
 async def scenario(rng: Random, cancel_at: CancelAt, *, action: Action) -> None:
     """One order is cut at one step, while somebody is served and another order is tried."""
-    disk, member = _Disk(), rng.choice((None, MEMBER))
+    disk, member = Disk(), rng.choice((None, MEMBER))
     keeper = IntentKeeper(Intents(), disk.save)
     with capture_logs():
         async with open_small_house(
@@ -62,11 +50,11 @@ async def scenario(rng: Random, cancel_at: CancelAt, *, action: Action) -> None:
                     cancel_at.arm(scope)
                     await _order(small, action, member)
                 cancel_at.disarm()
-            await _assert_agreed(small, disk)
+            await agreed(small, disk)
             for each in (None, MEMBER, MemberId("b")):
                 answer = await _order(small, Action.READMIT, each)
                 assert not isinstance(answer, Problem), "the desk goes on"
-            await _assert_agreed(small, disk)
+            await agreed(small, disk)
             after = await small.chat()
             assert after.status == 200, (after.status, "the house goes on")
             await small.assert_at_rest()
@@ -81,21 +69,3 @@ async def _order(small: SmallHouse, action: Action, member: MemberId | None) -> 
         is_closed = snapshot.phase is TierPhase.QUIESCED if member is None else member in closed
         assert is_closed, "answered before it was true"
     return answer
-
-
-async def _assert_agreed(small: SmallHouse, disk: _Disk) -> None:
-    """What is saved, what is remembered and what the tier does are one; no place is taken."""
-    management = small.house.management
-    assert disk.saved == management.intents.current, "the file says something else"
-    snapshot = await small.snapshot()
-    told = Intents()
-    if snapshot.phase is TierPhase.QUIESCED:
-        told = told.quiesced(TIER, None, "sweep")
-    for member in snapshot.members:
-        if member.is_quiesced:
-            told = told.quiesced(TIER, member.member_id, "sweep")
-    assert told == management.intents.current, "the tier does something else"
-    draining = [snapshot.is_draining, *(member.is_draining for member in snapshot.members)]
-    assert not any(draining), "a drain outlived its operator"
-    assert (await management.places.inspect()).active == 0
-    assert (await management.changes.inspect()).active == 0, "the change's place was lost"

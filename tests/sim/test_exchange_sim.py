@@ -25,9 +25,11 @@ def _blocks() -> list[range]:
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seeds", _blocks(), ids=lambda seeds: f"from-{seeds.start}")
-def test_every_exchange_ends_once_and_gives_everything_back(seeds):
+def test_every_exchange_ends_once_and_gives_everything_back(seeds, record_property):
     """R009, R011, T009: whatever happens, one record, one attempt at most, one end, no leak."""
-    explore("exchange_sim", exchange_scenario.scenario, seeds, exchange_scenario.RARE)
+    reached = explore("exchange_sim", exchange_scenario.scenario, seeds, exchange_scenario.RARE)
+    record_property("seeds", len(seeds))
+    record_property("reached", {state: reached[state] for state in exchange_scenario.RARE})
 
 
 def test_what_once_failed_passes():

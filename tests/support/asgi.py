@@ -20,6 +20,10 @@ class Side:
     gone: bool = False
     on_gone: Callable[[], None] | None = None
     drains: int = 0
+    body: bytes | None = None
+
+    def take_body(self) -> bytes | None:
+        return self.body
 
     async def drained(self) -> None:
         self.drains += 1

@@ -121,6 +121,8 @@ class FakeCall:
     def __init__(self, request: httpx.Request, body: bytes, script: Reply) -> None:
         self.request, self.body = request, body
         self.closed = trio.Event()
+        self.closed_at = math.inf
+        self.taken: list[tuple[float, Received]] = []
         self.was_read_whole = False
         self._quiet_until = -math.inf
         self._feed, self._steps = trio.open_memory_channel[Step](math.inf)
@@ -147,10 +149,12 @@ class FakeCall:
                 raise _RAISED[step]("scripted")
             else:
                 self.was_read_whole = isinstance(step, End)
+                self.taken.append((trio.current_time(), step))
                 return step
 
     async def aclose(self) -> None:
         """Count this connection as closed, at once; never waits, as the protocol says."""
+        self.closed_at = min(self.closed_at, trio.current_time())
         self.closed.set()
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-__all__ = ["Mutant", "Suite", "fresh_modules", "mutated_source", "seeds_to_kill"]
+__all__ = ["Kill", "Mutant", "Suite", "fresh_modules", "kill", "mutated_source"]
 
 
 @dataclass(frozen=True)
@@ -123,13 +123,29 @@ class Suite:
     mutants: tuple[Mutant, ...]
 
 
-def seeds_to_kill(suite: Suite, mutant: Mutant | None, most: int) -> int | None:
-    """How many seeds it took to find the mutant; None if it survived `most` of them."""
+@dataclass(frozen=True)
+class Kill:
+    """How a mutant was found: by the how manieth seed, and in whose words."""
+
+    seeds: int
+    words: str
+
+
+def kill(suite: Suite, mutant: Mutant | None, most: int) -> Kill | None:
+    """What found the mutant; None if it survived `most` seeds."""
     with fresh_modules((*suite.packages, suite.hunt), mutant):
         hunt = importlib.import_module(suite.hunt).hunt
         for seed in range(most):
             try:
                 hunt(seed)
-            except Exception:
-                return seed + 1
+            except Exception as found:
+                return Kill(seed + 1, _first_words(found))
     return None
+
+
+def _first_words(found: BaseException) -> str:
+    """What went wrong, in the innermost exception's own first line."""
+    while isinstance(found, BaseExceptionGroup):
+        found = found.exceptions[0]
+    line = str(found).partition("\n")[0]
+    return f"{type(found).__name__}: {line}"[:120].rstrip(": ")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -108,6 +109,7 @@ async def open_router(
     settings: str = "",
     tier_settings: str = "",
     more: str = "",
+    port: int = 0,
     **environ: str,
 ) -> AsyncIterator[RunningRouter]:
     """A router process over these engines; more lines of `[server]`, of its tier, and tables."""
@@ -115,6 +117,8 @@ async def open_router(
     text = render_router_toml(
         {"chat": urls}, model="demo-model", context_limit=8192, log_path=str(log_path)
     )
+    for line in settings.splitlines():  # in the place of what the demo says
+        text = re.sub(rf"^{line.partition('=')[0]}=.*\n", "", text, flags=re.MULTILINE)
     text = text.replace("[server]\n", f"[server]\n{settings}", 1)
     text = text.replace('dialect = "openai"\n', f'dialect = "openai"\n{tier_settings}', 1)
     (folder / "router.toml").write_text(text + more)
@@ -123,7 +127,7 @@ async def open_router(
     async with trio.open_nursery() as nursery:
         run = partial(
             trio.run_process,
-            [*command, "--port", "0"],
+            [*command, "--port", str(port)],
             cwd=folder,
             env=env,
             stdin=DEVNULL,

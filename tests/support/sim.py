@@ -126,11 +126,11 @@ def explore(
     scenario: Callable[[random.Random, Reached], Awaitable[None]],
     seeds: Iterable[int],
     rare: Iterable[str],
-) -> None:
+) -> Reached:
     """Run `scenario` for each seed; fail on the first that fails, with the line that replays it.
 
-    Fails too if a whole block never reached one of the `rare` states: what is not reached is not
-    tested.
+    What was reached is returned. Fails too if a whole block never reached one of the `rare`
+    states: what is not reached is not tested.
     """
     reached: Reached = Counter()
     count = 0
@@ -144,6 +144,7 @@ def explore(
     if count >= SMALLEST_BLOCK:
         missing = [state for state in rare if not reached[state]]
         assert not missing, f"never reached in {count} seeds: {missing}"
+    return reached
 
 
 def sweep(

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 import httpx
 import trio
@@ -34,6 +35,7 @@ from anvil_trio.exchange.call import Call
 from anvil_trio.exchange.deadlines import Limits
 from anvil_trio.exchange.generation import Generation, Route
 from anvil_trio.exchange.house import House, Management
+from anvil_trio.exchange.metering import make_meters
 from anvil_trio.exchange.run import run_chat
 from anvil_trio.exchange.services import Services
 from anvil_trio.facts import Readiness, TierSnapshot, Verdict
@@ -177,7 +179,9 @@ class SmallHouse:
     generation: Generation
     engines: Mapping[tuple[TierId, MemberId], FakeUpstream]
     ring: Ring
+    actors: Actors
     services: Mapping[str, FakeUpstream] = field(default_factory=dict)  # by base URL
+    begun: int = 0
     _ready: int = field(default=0)
 
     def engine(self, member: str = "", tier: str = TIER) -> FakeUpstream:
@@ -188,6 +192,11 @@ class SmallHouse:
         """The engine of one service beside chat, by its id."""
         (found,) = [each for each in self.generation.config.services if each.id == name]
         return self.services[found.base_url]
+
+    def machine(self, name: str) -> Any:
+        """The state that one actor owns, for whoever may look at it without asking."""
+        [actor] = [each for each in self.actors._running if each.name == name]  # type: ignore[attr-defined]
+        return actor.machine  # type: ignore[attr-defined]
 
     def ready(self, *members: str, tier: str = TIER) -> None:
         """Publish which members are ready; nothing else is."""
@@ -209,7 +218,8 @@ class SmallHouse:
         ids: CallerIds | None = None,
     ) -> FakeCaller:
         """One exchange from its authenticated call to its record."""
-        number = len(self.ring)
+        number = self.begun
+        self.begun += 1
         known = CallerIds() if ids is None else ids
         call = Call(dialect, ClientId(client), RequestId(f"req_{number:032x}"), known)
         await run_chat(self.house, self.generation, call, caller)
@@ -267,23 +277,24 @@ async def open_small_house(
             admission=open_admission(
                 actors, config.server.max_concurrency, owner, config.server.budgets
             ),
-            counts=open_admission(actors, 8, owner),
-            audio=open_admission(actors, config.router.audio_max_concurrency, owner),
+            counts=open_admission(actors, 8, owner, name="counts"),
+            audio=open_admission(actors, config.router.audio_max_concurrency, owner, name="audio"),
             management=Management(
-                places=open_admission(actors, 4, owner),
-                drains=open_admission(actors, 2, owner),
-                changes=open_admission(actors, 1, owner),
+                places=open_admission(actors, 4, owner, name="management"),
+                drains=open_admission(actors, 2, owner, name="drains"),
+                changes=open_admission(actors, 1, owner, name="changes"),
                 intents=intents or IntentKeeper(Intents()),
             ),
             tiers=_tiers(actors, config, owner),
             log=DecisionLog(ring, None, bus),
             bus=bus,
+            meters=make_meters(config),
             wall_clock=trio.current_time,
             started_at=0.0,
         )
         services = {each.base_url: make_engine() for each in config.services}
         generation = _generation(house, config, engines, services)
-        small = SmallHouse(house, generation, engines, ring, services)
+        small = SmallHouse(house, generation, engines, ring, actors, services)
         if is_ready:
             for tier in config.tiers:
                 small.ready(*tier.member_ids, tier=tier.id)

@@ -68,6 +68,24 @@ async def test_a_broken_stream(spoken, small, autojump_clock):
     assert b"node-7" not in answer.body
 
 
+@pytest.mark.parametrize(
+    "noise",
+    [b"data: {oops\n\n", event("error", error={"type": "overloaded_error", "message": "x"})],
+    ids=["malformed", "an error"],
+)
+async def test_a_fault_after_the_stop_reason_costs_nothing(noise, spoken, small, autojump_clock):
+    """Decision 8: the answer is whole, and it ends well in every dialect."""
+    told = event(
+        "message_delta", delta={"stop_reason": "end_turn", "stop_sequence": None}, usage={}
+    )
+    small.engine().chat = [stream(started() + said("Hello") + told, noise)]
+    answer = await ask(small, spoken, is_stream=True)
+    assert spoken.text(answer.body) == "Hello"
+    assert answer.body.count(spoken.good_end) == 1
+    assert b'"error":{' not in answer.body
+    assert small.records[0].workload_outcome == "success"
+
+
 async def test_what_travels(spoken, small, autojump_clock):
     """The tier's own key; version and betas of a caller who speaks Messages, and of no other."""
     small.engine().chat = [reply(captured("sglang-length.json"))]

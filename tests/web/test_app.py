@@ -15,7 +15,6 @@ from tests.support.small_house import (
     config_of,
     direct_tier,
     open_small_house,
-    replica_tier,
 )
 
 CHAT = "/v1/chat/completions"
@@ -118,21 +117,6 @@ async def test_status_and_capacity_count_what_runs(small, autojump_clock):
     assert after.json["tiers"][0]["active_requests"] == 0
 
 
-async def test_the_views_answer_with_every_place_taken(autojump_clock):
-    """No read-only page waits for anything but its actor: zero virtual time with all slots busy."""
-    config = config_of(replica_tier(max_concurrency=1), server=ServerSettings(max_concurrency=1))
-    async with open_small_house(config) as small:
-        small.engine("a").chat = [good_stream("x", gap_s=5.0)]
-        app = app_of(small)
-        async with trio.open_nursery() as nursery:
-            body = [chat_body(stream=True)]
-            nursery.start_soon(lambda: request(app, "POST", CHAT, parts=body, side=Side()))
-            await trio.sleep(1)
-            for path in ("/v1/models", "/v1/models/capacity", "/v1/router/status"):
-                assert (await request(app, "GET", path)).status == 200
-            assert trio.current_time() == 1
-
-
 async def test_a_unary_chat_through_the_application(small, autojump_clock):
     """A whole chat: status, ids, body."""
     small.engine("a").chat = [good_reply("Hi")]
@@ -184,6 +168,18 @@ async def test_a_body_past_the_cap_is_a_413(autojump_clock):
         parts = [b"x" * 600, b"x" * 600, b"x" * 10**6]
         answer = await request(app_of(small), "POST", CHAT, parts=parts, side=Side())
         assert (answer.status, answer.code) == (413, "payload_too_large")
+        await small.assert_at_rest()
+
+
+@pytest.mark.parametrize(("padding", "status"), [(0, 200), (1024, 413)])
+async def test_a_body_that_has_come_already_is_not_waited_for(padding, status, autojump_clock):
+    """`AsgiCaller.read_body`: what our server holds whole is taken as it is, the cap included."""
+    config = config_of(server=ServerSettings(max_body_bytes=1024))
+    async with open_small_house(config) as small:
+        small.engine("a").chat = [good_reply()]
+        side = Side(body=chat_body() + b" " * padding)
+        answer = await request(app_of(small), "POST", CHAT, parts=[], side=side)
+        assert answer.status == status
         await small.assert_at_rest()
 
 

@@ -24,8 +24,12 @@ INFERENCE = frozenset({
     "/v1/responses/input_tokens",
     "/v1/models",
     "/v1/models/capacity",
+    "/v1/models/capabilities",
     "/v1/models/{model}",
+    "/openapi.json",
 })
+REQUESTS = frozenset({"/v1/requests", "/v1/requests/{id}", "/v1/workloads"})
+EVENTS = frozenset({"/v1/router/events"})
 KEYS = {"desktop": b"desktop-key-0123456789", "watcher": b"watcher-key-0123456789"}
 CLIENTS = (
     ClientCredential(
@@ -50,16 +54,20 @@ def key_of(name: str) -> tuple[bytes, bytes]:
 @pytest.fixture
 async def small():
     """A house in which the desktop and the operator's callers have one place each."""
-    server = ServerSettings(auth_env="TOKEN", client_limits={"desktop": 1, "_legacy": 1})
+    server = ServerSettings(
+        auth_env="TOKEN", client_limits={"desktop": 1, "_legacy": 1}, workload_host="node-1"
+    )
     async with open_small_house(config_of(server=server)) as small:
         small.engine("a").chat_default = good_reply()
         small.engine("b").chat_default = good_reply()
         yield small
 
 
-@pytest.mark.parametrize(("client", "allowed"), [("desktop", INFERENCE), ("watcher", frozenset())])
+@pytest.mark.parametrize(
+    ("client", "allowed"), [("desktop", INFERENCE), ("watcher", REQUESTS | EVENTS)]
+)
 async def test_a_client_may_use_what_its_scopes_reach(client, allowed, small, autojump_clock):
-    """Every route of the table: 200 within the scopes, 403 outside, its body unread."""
+    """Every route of the table: 200 within the scopes (426 where a WebSocket is), else 403."""
     for route in ROUTES.values():
         if route.scope is None:
             continue
@@ -67,13 +75,15 @@ async def test_a_client_may_use_what_its_scopes_reach(client, allowed, small, au
         answer = await request(
             app_of(small),
             route.method,
-            route.path.format(model=ALIAS),
+            route.path.format(model=ALIAS, id="req_of_nobody"),
             headers=[key_of(client)],
+            query=b"active=1" if route.name == "requests" else b"",
             parts=parts,
             side=Side(),
         )
         if route.path in allowed:
-            assert answer.status == 200
+            status = {"request": 404, "events": 426}.get(route.name, 200)
+            assert answer.status == status
         else:
             what = problem(Code.SCOPE_DENIED)
             assert answer.status == 403

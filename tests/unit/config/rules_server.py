@@ -143,12 +143,11 @@ RULES = [
         f"server.admission_state_path: {PATH}",
     ),
     *(
-        not_yet(
-            "trace_export_url",
-            f'trace_export_url = "http://{host}:4318/v1/traces"',
-            f'trace_export_url = "http://{stranger}:4318/v1/traces"',
+        Rule(
+            f"trace_export_url may be {host} but not {stranger}",
+            server(f'trace_export_url = "http://{host}:4318/v1/traces"'),
+            server(f'trace_export_url = "http://{stranger}:4318/v1/traces"'),
             "server.trace_export_url: must be a URL whose host is a loopback or private IP address",
-            name=f"may be {host} but not {stranger}",
         )
         for host, stranger in (
             ("127.9.9.9", "128.0.0.1"),
@@ -162,12 +161,11 @@ RULES = [
         )
     ),
     *(
-        not_yet(
-            "trace_export_url",
-            'trace_export_url = "https://127.0.0.1"',
-            f'trace_export_url = "{bad}"',
+        Rule(
+            f"trace_export_url {name}",
+            server('trace_export_url = "https://127.0.0.1"'),
+            server(f'trace_export_url = "{bad}"'),
             f"server.trace_export_url: {message}",
-            name=name,
         )
         for name, bad, message in (
             (
@@ -199,12 +197,11 @@ RULES = [
             ),
         )
     ),
-    not_yet(
-        "workload_host",
-        'workload_host = "node-1"',
-        'workload_host = "1-node"',
+    Rule(
+        "workload_host is an identifier",
+        server('workload_host = "node-1"'),
+        server('workload_host = "1-node"'),
         "server.workload_host: must match [A-Za-z][A-Za-z0-9_-]{0,63}",
-        name="is an identifier",
     ),
     *(
         Rule(f"cors_origins {name}", server(good), server(bad), f"server.cors_origins: {message}")

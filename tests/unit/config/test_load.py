@@ -96,10 +96,20 @@ def test_a_file_that_is_good_is_loaded(home: Path) -> None:
     assert load_config(path) == parse_config(config().encode())
 
 
-@pytest.mark.parametrize("name", ["absent.toml", ".anvil-serving", "null\0.toml"])
-def test_a_file_that_cannot_be_read_is_refused_without_its_path(home: Path, name: str) -> None:
-    """Absent, a directory, or no path at all."""
-    assert refusal(load_config, home / name) == "the file cannot be read"
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("absent.toml", "there is no such file"),
+        ("absent/router.toml", "there is no such file"),
+        (".anvil-serving", "the file cannot be read"),
+        ("null\0.toml", "the file cannot be read"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_without_its_path(
+    home: Path, name: str, message: str
+) -> None:
+    """Absent, which is told apart; a directory, or no path at all."""
+    assert refusal(load_config, home / name) == message
 
 
 def test_a_secret_is_asked_of_three_places_in_turn(home: Path) -> None:

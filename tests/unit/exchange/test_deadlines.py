@@ -153,3 +153,43 @@ def test_nothing_is_due_before_next_due(steps):
 def test_next_due_is_finite(is_stream: bool):
     """Some deadline always runs: no exchange waits for ever."""
     assert Deadlines(LIMITS, 0.0, has_heartbeats=is_stream).next_due() < inf
+
+
+def test_the_gaps_of_a_stream_are_summed_up():
+    """The mean is over the gaps between events; the wait for the first event is none."""
+    deadlines = stream()
+    assert deadlines.mean_gap_s is None
+    deadlines.progressed(100.0)
+    assert deadlines.mean_gap_s is None
+    deadlines.progressed(101.0)
+    deadlines.finished(104.0)
+    assert deadlines.mean_gap_s == 2.0
+
+
+def test_a_wait_for_the_caller_is_no_gap():
+    """While the caller does not take what it is sent, the engine's gap stands still."""
+    deadlines = stream()
+    deadlines.progressed(10.0)
+    deadlines.sending(11.0)
+    deadlines.sent(31.0)
+    deadlines.progressed(33.0)
+    assert deadlines.mean_gap_s == 3.0
+
+
+def test_what_follows_the_finish_reason_is_no_gap():
+    """Usage and `[DONE]` may be waited for in the grace, and belong to no answer."""
+    deadlines = stream()
+    deadlines.progressed(1.0)
+    deadlines.finished(2.0)
+    deadlines.progressed(3.5)
+    deadlines.finished(3.7)
+    deadlines.said_all(3.8)
+    assert deadlines.mean_gap_s == 1.0
+
+
+def test_a_unary_reply_has_no_gaps():
+    """How a body's bytes came is nobody's matter."""
+    deadlines = Deadlines(LIMITS, 0.0, has_heartbeats=False)
+    deadlines.progressed(1.0)
+    deadlines.progressed(2.0)
+    assert deadlines.mean_gap_s is None

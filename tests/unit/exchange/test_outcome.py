@@ -96,7 +96,7 @@ def test_a_failure_is_the_engines_unless_a_clock_or_the_router_ended_it(code):
         Code.STARTUP_TIMEOUT: Outcome.STARTUP_TIMEOUT,
         Code.IDLE_TIMEOUT: Outcome.IDLE_TIMEOUT,
         Code.REQUEST_TIMEOUT: Outcome.REQUEST_TIMEOUT,
-        Code.UPSTREAM_TIMEOUT: Outcome.REQUEST_TIMEOUT,
+        Code.UPSTREAM_TIMEOUT: Outcome.IDLE_TIMEOUT,
         Code.SHUTTING_DOWN: Outcome.SHUTDOWN,
         Code.INTERNAL_ERROR: Outcome.INTERNAL_ERROR,
     }

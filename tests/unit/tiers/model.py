@@ -220,6 +220,7 @@ class TierModel:
         for member in [member for member in self.retired if not self.active(member)]:
             del self.retired[member]
             self.quiesced_members.discard(member)
+            self.pressures.pop(member, None)
 
     # The line: the client with the oldest stamp is next, and gets a new one when it is served.
 

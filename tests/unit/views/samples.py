@@ -1,6 +1,6 @@
 """A configuration with a canary in every private place, and the facts that go with it."""
 
-import json
+import msgspec
 
 from anvil_trio.config.model import (
     MediaPolicy,
@@ -41,7 +41,7 @@ def canary(place: str) -> str:
 
 def read(page):
     """A page as its reader gets it."""
-    return json.loads(json.dumps(page))
+    return msgspec.json.decode(msgspec.json.encode(page))
 
 
 def member(name: str) -> ReplicaMember:

@@ -26,6 +26,11 @@ UNAVAILABLE = {
 }
 
 
+def shown(tier, snapshot):
+    """The block as its reader gets it."""
+    return read(project_admission(tier, snapshot))
+
+
 class Forged:
     """Has a snapshot's attributes and is none."""
 
@@ -43,7 +48,7 @@ class Lookalike(int):
 
 def test_an_idle_tier_shows_complete_zero_counts():
     """T005.1: zero is a claim, and a valid snapshot makes it for every configured member."""
-    assert project_admission(replica_tier(), replica_snapshot()) == {
+    assert shown(replica_tier(), replica_snapshot()) == {
         "status": "available",
         "state": "admitting",
         "active_requests": 0,
@@ -55,7 +60,7 @@ def test_an_idle_tier_shows_complete_zero_counts():
 
 def test_a_busy_tier_shows_the_sum_and_its_parts():
     """T005.1: the tier's count is the sum of its members'."""
-    block = project_admission(replica_tier(), replica_snapshot(3, 1, waiting=2))
+    block = shown(replica_tier(), replica_snapshot(3, 1, waiting=2))
     assert block["active_requests"] == 4
     assert block["waiting_requests"] == 2
     assert block["member_active_requests"] == {"member-a": 3, "member-b": 1}
@@ -64,13 +69,13 @@ def test_a_busy_tier_shows_the_sum_and_its_parts():
 def test_members_are_shown_in_the_order_of_their_ids():
     """The order does not depend on the snapshot's."""
     members = (member_snapshot(B, 1), member_snapshot(A))
-    block = read(project_admission(replica_tier(), replica_snapshot(active=1, members=members)))
+    block = shown(replica_tier(), replica_snapshot(active=1, members=members))
     assert list(block["member_active_requests"]) == ["member-a", "member-b"]
 
 
 def test_a_direct_tier_shows_no_member_fields():
     """A direct tier's block has the same keys but for the members'."""
-    assert project_admission(direct_tier(), direct_snapshot(2)) == {
+    assert shown(direct_tier(), direct_snapshot(2)) == {
         "status": "available",
         "state": "admitting",
         "active_requests": 2,
@@ -82,7 +87,7 @@ def test_a_direct_tier_shows_no_member_fields():
 def test_a_draining_tier_is_quiesced():
     """T005.1: draining shows where the tier takes no new work."""
     snapshot = replica_snapshot(1, phase=TierPhase.QUIESCED, is_draining=True)
-    block = project_admission(replica_tier(), snapshot)
+    block = shown(replica_tier(), snapshot)
     assert (block["state"], block["draining"], block["active_requests"]) == ("quiesced", True, 1)
 
 
@@ -95,7 +100,7 @@ def test_a_member_may_drain_while_its_tier_admits():
 
 def test_a_failed_tier_says_so_and_claims_no_counts():
     """A crashed tier's counters are not known; its state is."""
-    block = project_admission(replica_tier(), replica_snapshot(phase=TierPhase.FAILED))
+    block = shown(replica_tier(), replica_snapshot(phase=TierPhase.FAILED))
     assert block == UNAVAILABLE | {"state": "failed"}
 
 
@@ -143,7 +148,7 @@ BAD_SNAPSHOTS = {
 @pytest.mark.parametrize("what", BAD_SNAPSHOTS)
 def test_a_snapshot_that_cannot_be_trusted_shows_nulls_and_never_zero(what):
     """T005.1: an absent, forged or inconsistent owner is unavailable."""
-    assert project_admission(replica_tier(), BAD_SNAPSHOTS[what]) == UNAVAILABLE
+    assert shown(replica_tier(), BAD_SNAPSHOTS[what]) == UNAVAILABLE
 
 
 def test_the_largest_exact_integer_is_still_shown():
@@ -162,4 +167,4 @@ def test_a_quiesced_tier_may_drain_any_member():
 def test_a_direct_tier_is_checked_like_any_other():
     """A direct tier's one member must account for its tier's count."""
     wrong = replace(direct_snapshot(2), members=(member_snapshot(DIRECT_MEMBER, 1),))
-    assert project_admission(direct_tier(), wrong)["status"] == "unavailable"
+    assert shown(direct_tier(), wrong)["status"] == "unavailable"

@@ -2,7 +2,7 @@ import pytest
 
 from anvil_trio.facts import Verdict
 from anvil_trio.views.readiness import ShownReadiness, join_readiness, show_readiness
-from tests.unit.views.samples import PASSED, canary, direct_tier, replica_tier
+from tests.unit.views.samples import PASSED, canary, direct_tier, read, replica_tier
 
 MEMBER_FAILURES = [
     "identity_mismatch",
@@ -31,7 +31,7 @@ def failed(reason: str) -> Verdict:
 def test_a_replica_that_proved_its_model_is_ready():
     """R007: ready is health, and the expected model under the expected name."""
     shown = show_readiness(replica_tier(), PASSED)
-    assert shown.block == {"loaded": True, "state": "ready", "reason": "identity_passed"}
+    assert read(shown.block) == {"loaded": True, "state": "ready", "reason": "identity_passed"}
 
 
 @pytest.mark.parametrize("reason", MEMBER_FAILURES)
@@ -39,7 +39,7 @@ def test_a_listed_reason_is_shown(reason):
     """The closed list of reasons is shown word for word, on both kinds of tier."""
     for tier in (replica_tier(), direct_tier()):
         shown = show_readiness(tier, failed(reason))
-        assert shown.block == {"loaded": False, "state": "unavailable", "reason": reason}
+        assert read(shown.block) == {"loaded": False, "state": "unavailable", "reason": reason}
 
 
 @pytest.mark.parametrize(

@@ -53,8 +53,8 @@ def test_readiness_verifies_no_deployment():
     verdict_of, _ = verdicts()
     shown = show_tier(replica_tier(), verdict_of)
     assert shown.readiness.reason == "replicas_ready"
-    assert shown.projection["deployment_identity_source"] == "declared"
-    assert shown.projection["runtime_deployment_identity_verified"] is False
+    assert shown.projection.deployment_identity_source == "declared"
+    assert shown.projection.runtime_deployment_identity_verified is False
 
 
 @pytest.mark.parametrize("observed", [None, canary("observed"), "Served-Model"])
@@ -77,7 +77,7 @@ def test_a_direct_tier_adds_no_keys():
     """A direct tier has one unnamed member, which no projection shows."""
     verdict_of, _ = verdicts(direct=PASSED)
     shown = show_tier(direct_tier(), verdict_of)
-    assert shown.projection == {}
+    assert read(shown.projection) == {}
     assert shown.readiness.reason == "identity_passed"
 
 
@@ -85,4 +85,4 @@ def test_an_undeclared_identity_is_null():
     """Where nothing was declared nothing is made up."""
     verdict_of, _ = verdicts()
     tier = replica_tier().model_copy(update={"replica_identity": None})
-    assert show_tier(tier, verdict_of).projection["replica_identity"] is None
+    assert show_tier(tier, verdict_of).projection.replica_identity is None

@@ -31,7 +31,7 @@ def capacity_row(signal_of=ranked_engines, snapshot=None):
 
 def test_a_direct_tiers_numbers_are_shown_as_they_were_read():
     """What the engine said is there; what it did not say is null."""
-    live = project_live(direct_tier(), busy_engine)
+    live = read(project_live(direct_tier(), busy_engine))
     assert (live["status"], live["reason"]) == ("available", None)
     assert (live["requests_running"], live["requests_waiting"]) == (3, 0)
     assert live["generation_tokens_total"] == 1200
@@ -44,7 +44,7 @@ def test_cache_tokens_are_shares_of_the_declared_cache():
     tier = direct_tier().model_copy(
         update={"params": {"capacity": {"kv_cache_capacity_tokens": 1001}}}
     )
-    live = project_live(tier, busy_engine)
+    live = read(project_live(tier, busy_engine))
     assert live["kv_cache_used_tokens_estimate"] == 251
     assert live["kv_cache_remaining_tokens_estimate"] == 750
 
@@ -52,7 +52,7 @@ def test_cache_tokens_are_shares_of_the_declared_cache():
 @pytest.mark.parametrize("signal_of", [busy_engine, unwatched])
 def test_replicas_are_never_added_up(signal_of):
     """A replica tier's live block has no numbers, whatever its members say."""
-    live = project_live(replica_tier(), signal_of)
+    live = read(project_live(replica_tier(), signal_of))
     assert (live["status"], live["reason"]) == ("unavailable", "replica_metrics_not_aggregated")
     assert {value for key, value in live.items() if key not in {"status", "reason"}} == {None}
 
@@ -93,7 +93,7 @@ def test_a_capacity_tiers_admission_shows_ceilings_and_members():
 def test_an_odd_ceiling_makes_all_of_it_unavailable(ceiling):
     """A snapshot that cannot be right in one number is believed in none."""
     tier = capacity_config().tiers[0]
-    block = project_admission(tier, replica_snapshot(2, 1, max_concurrency=ceiling))
+    block = read(project_admission(tier, replica_snapshot(2, 1, max_concurrency=ceiling)))
     assert block["status"] == "unavailable"
     assert (block["members"], block["max_concurrency"]) == (None, None)
 

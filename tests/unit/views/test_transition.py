@@ -40,7 +40,7 @@ def test_a_direct_tiers_snapshot():
     """R011: a direct tier has five keys and no member."""
     quiesced = direct_snapshot(3, phase=TierPhase.QUIESCED, is_draining=True)
     intents = Intents().quiesced(DIRECT, None, "upgrade")
-    assert project_snapshot(direct_tier(), None, quiesced, intents) == {
+    assert read(project_snapshot(direct_tier(), None, quiesced, intents)) == {
         "tier_id": DIRECT,
         "state": "quiesced",
         "reason": "upgrade",
@@ -53,7 +53,7 @@ def test_a_replica_tiers_snapshot():
     """R011: the members' counts sum to the tier's, and each member has an intent of its own."""
     members = (member_snapshot(A, 2), member_snapshot(B, 1, is_quiesced=True, is_draining=True))
     snapshot = replica_snapshot(2, 1, phase=TierPhase.QUIESCED, members=members)
-    page = project_snapshot(replica_tier(), None, snapshot, QUIESCED)
+    page = read(project_snapshot(replica_tier(), None, snapshot, QUIESCED))
     assert page == {
         "tier_id": REPLICA,
         "state": "quiesced",
@@ -83,13 +83,15 @@ def test_a_replica_tiers_snapshot():
             },
         ],
     }
-    members_alone = [project_snapshot(replica_tier(), one, snapshot, QUIESCED) for one in (A, B)]
+    members_alone = [
+        read(project_snapshot(replica_tier(), one, snapshot, QUIESCED)) for one in (A, B)
+    ]
     assert members_alone == page["members"]
 
 
 def test_what_takes_work_has_no_reason():
     """The actor's word decides, not the book of intents."""
-    page = project_snapshot(replica_tier(), None, replica_snapshot(), QUIESCED)
+    page = read(project_snapshot(replica_tier(), None, replica_snapshot(), QUIESCED))
     assert (page["state"], page["reason"]) == ("admitting", None)
 
 
@@ -110,17 +112,16 @@ def test_counts_that_cannot_be_trusted_are_null(snapshot, state):
 
 def test_a_failed_tier_says_so():
     """Nothing else is known of it."""
-    page = project_snapshot(
-        replica_tier(), None, replica_snapshot(phase=TierPhase.FAILED), QUIESCED
-    )
+    snapshot = replica_snapshot(phase=TierPhase.FAILED)
+    page = read(project_snapshot(replica_tier(), None, snapshot, QUIESCED))
     assert (page["state"], page["reason"], page["active_requests"]) == ("failed", None, None)
 
 
 def test_a_healthy_replica_tier_reports_ready():
     """R011: the row of a replica tier is the aggregate of its members."""
-    row = project_row(replica_tier(), None, replica_snapshot(1), Intents(), verdicts()[0])
+    row = read(project_row(replica_tier(), None, replica_snapshot(1), Intents(), verdicts()[0]))
     assert row == {
-        **project_snapshot(replica_tier(), None, replica_snapshot(1), Intents()),
+        **read(project_snapshot(replica_tier(), None, replica_snapshot(1), Intents())),
         "ready": True,
         "readiness_state": "ready",
         "readiness_reason": "replicas_ready",
@@ -135,7 +136,7 @@ def test_a_row_of_one_member():
     """It has the member's own readiness and identity."""
     verdict_of, _ = verdicts(b=DOWN)
     rows = [
-        project_row(replica_tier(), one, replica_snapshot(), Intents(), verdict_of)
+        read(project_row(replica_tier(), one, replica_snapshot(), Intents(), verdict_of))
         for one in (A, B)
     ]
     shown = [(row["ready"], row["readiness_reason"], row["observed_model"]) for row in rows]
@@ -144,7 +145,7 @@ def test_a_row_of_one_member():
 
 def test_an_identity_that_was_not_asked_for_is_not_observed():
     """A direct tier without an identity check shows the expected name and no other."""
-    row = project_row(direct_tier(), None, direct_snapshot(), Intents(), verdicts()[0])
+    row = read(project_row(direct_tier(), None, direct_snapshot(), Intents(), verdicts()[0]))
     assert (row["ready"], row["readiness_reason"]) == (True, "availability_not_configured")
     assert (row["expected_model"], row["observed_model"]) == ("other-model", None)
 
@@ -152,7 +153,7 @@ def test_an_identity_that_was_not_asked_for_is_not_observed():
 def test_no_row_shows_what_is_private():
     """R012: no URL, host, resource, credential or parameter."""
     for tier, snapshot in zip(config().tiers, (replica_snapshot(), direct_snapshot()), strict=True):
-        row = project_row(tier, None, snapshot, QUIESCED, verdicts()[0])
+        row = read(project_row(tier, None, snapshot, QUIESCED, verdicts()[0]))
         assert CANARY not in str(read(row))
 
 
@@ -195,10 +196,10 @@ def test_what_an_engine_owns_is_shown_as_observed():
     passed = Verdict(
         is_ready=True, reason="upstream_metadata_passed", served=Served("their-model", 4096)
     )
-    row = project_row(tier, None, direct_snapshot(), Intents(), verdicts(direct=passed)[0])
+    row = read(project_row(tier, None, direct_snapshot(), Intents(), verdicts(direct=passed)[0]))
     assert (row["expected_model"], row["observed_model"]) == (None, "their-model")
     assert (row["observed_context_limit"], row["metadata_source"]) == (4096, "upstream")
     assert judged(tier, direct=passed) == Readmission(is_granted=True, reason="readiness_passed")
-    row = project_row(tier, None, direct_snapshot(), Intents(), verdicts(direct=DOWN)[0])
+    row = read(project_row(tier, None, direct_snapshot(), Intents(), verdicts(direct=DOWN)[0]))
     assert (row["observed_model"], row["observed_context_limit"]) == (None, None)
     assert not judged(tier, direct=DOWN).is_granted

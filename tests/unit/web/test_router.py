@@ -2,8 +2,9 @@
 
 import pytest
 
-from anvil_trio.web.auth import Scope
-from anvil_trio.web.router import ROUTES, Pool, dialect_of, find, methods_of, model_in, path_meant
+from anvil_trio.names import LEGACY_CLIENT
+from anvil_trio.web.auth import Principal, Scope
+from anvil_trio.web.router import ROUTES, Pool, dialect_of, find, methods_of, named_in, path_meant
 
 
 def test_only_liveness_and_the_root_are_open():
@@ -29,10 +30,36 @@ def test_each_route_says_who_may_use_it():
         ("GET", "/v1/models"): Scope.INFERENCE_USE,
         ("GET", "/v1/models/capacity"): Scope.INFERENCE_USE,
         ("GET", "/v1/models/{model}"): Scope.INFERENCE_USE,
+        ("GET", "/v1/models/capabilities"): Scope.INFERENCE_USE,
+        ("GET", "/v1/models/fingerprints"): Scope.OPERATOR,
         ("GET", "/v1/router/status"): Scope.OPERATOR,
+        ("GET", "/metrics"): Scope.OPERATOR,
+        ("GET", "/v1/stats"): Scope.OPERATOR,
+        ("GET", "/v1/requests/{id}"): Scope.WORKLOADS_READ,
+        ("GET", "/v1/requests"): Scope.WORKLOADS_READ,
+        ("GET", "/v1/decisions"): Scope.OPERATOR,
+        ("GET", "/v1/health/tiers"): Scope.OPERATOR,
+        ("GET", "/v1/workloads"): Scope.WORKLOADS_READ,
+        ("GET", "/openapi.json"): Scope.INFERENCE_USE,
+        ("GET", "/v1/router/events"): Scope.WORKLOADS_READ,
         ("GET", "/v1/admin/transition"): Scope.OPERATOR,
         ("POST", "/v1/admin/transition"): Scope.OPERATOR,
         ("POST", "/v1/admin/activate"): Scope.OPERATOR,
+    }
+
+
+def test_only_the_workloads_are_not_the_operators():
+    """Every other route is open to the operator's token; that one only to who was given it."""
+    operator = Principal(LEGACY_CLIENT, frozenset({Scope.OPERATOR}))
+    closed = [route.path for route in ROUTES.values() if not route.is_open_to(operator)]
+    assert closed == ["/v1/workloads"]
+    reader = Principal(LEGACY_CLIENT, frozenset({Scope.WORKLOADS_READ}))
+    read = [route.path for route in ROUTES.values() if route.scope and route.is_open_to(reader)]
+    assert set(read) == {
+        "/v1/requests/{id}",
+        "/v1/requests",
+        "/v1/workloads",
+        "/v1/router/events",
     }
 
 
@@ -78,10 +105,20 @@ def test_one_model_has_a_page(model):
     """Whatever its name is, slashes included; pages that have a row of their own come first."""
     route = find("GET", f"/v1/models/{model}")
     assert route is not None
-    assert (route.name, model_in(f"/v1/models/{model}/")) == ("model", model)
+    assert (route.name, named_in(f"/v1/models/{model}/")) == ("model", model)
     capacity = find("GET", "/v1/models/capacity")
     assert capacity is not None
     assert capacity.name == "capacity"
+
+
+def test_one_request_has_a_page():
+    """By whatever id; the page of many is another."""
+    route = find("GET", "/v1/requests/req_1/")
+    assert route is not None
+    assert (route.name, named_in("/v1/requests/req_1/")) == ("request", "req_1")
+    many = find("GET", "/v1/requests/")
+    assert many is not None
+    assert (many.name, named_in("/v1/requests/")) == ("requests", "")
 
 
 @pytest.mark.parametrize(

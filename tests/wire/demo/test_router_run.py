@@ -29,8 +29,9 @@ def test_the_router_says_where_it_listens_and_ends_at_a_signal(config):
         assert httpx.get(f"{url}/healthz", trust_env=False, timeout=10).json() == {"status": "ok"}
         code, out, err = router.ended()
     assert (code, out) == (0, "")
-    events = [json.loads(line) for line in err.splitlines()]
-    assert {"readiness_changed"} >= {event["event"] for event in events}
+    events = [json.loads(line)["event"] for line in err.splitlines()]
+    assert events[-2:] == ["draining", "stopped"]
+    assert {"readiness_changed"} >= set(events[:-2])
 
 
 def test_without_a_path_the_operators_home_is_asked(config):
@@ -49,7 +50,7 @@ def test_every_problem_is_told_and_no_path(tmp_path):
     assert len(done.stderr.splitlines()) >= 3
     assert "canary-5417" not in done.stderr
     gone = ran("router", "run", "--config", str(tmp_path / "canary-5417"))
-    assert (gone.returncode, gone.stderr) == (2, "the file cannot be read\n")
+    assert (gone.returncode, gone.stderr) == (2, "there is no such file\n")
 
 
 def test_a_secret_that_is_named_and_not_set_is_a_problem(config):

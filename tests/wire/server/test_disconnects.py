@@ -92,7 +92,7 @@ async def test_too_much_sent_ahead_ends_the_connection():
 
 
 async def test_pipelining_faster_than_answers_come_ends_the_connection():
-    """`_PausedReader`: what earlier replies left unread counts, so nobody fills our memory."""
+    """`Http1`: what was sent ahead is bounded, so nobody fills our memory."""
 
     async def handler(scope: Scope, receive: Receive, send: Send) -> None:
         await reply(send, b"x")

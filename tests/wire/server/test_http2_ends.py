@@ -1,10 +1,13 @@
 """HTTP/2: how streams and connections end, and what hostile ones can do."""
 
+import h2.connection
 import h2.errors
 import h2.events
+import h2.settings
 import pytest
 import trio
 
+from anvil_trio.server.frames import MOST_CONTROL_FRAMES
 from tests.support.wire import H2Client, serving, until
 from tests.support.wire_apps import (
     Receive,
@@ -19,6 +22,8 @@ from tests.support.wire_apps import (
 )
 
 pytestmark = pytest.mark.wire
+
+HEAD = [(b":method", b"POST"), (b":path", b"/"), (b":authority", b"a"), (b":scheme", b"http")]
 
 
 async def test_an_application_that_fails_amid_its_reply_resets_the_stream():
@@ -102,6 +107,41 @@ async def test_a_thousand_cancelled_streams_leave_nothing_behind():
             await client.flush()
             await until(lambda: watched.gone == count * 100)  # noqa: B023
         assert await client.reply(await client.ask(b"/other", b"well")) == b"well"
+
+
+@pytest.mark.parametrize("storm", ["PING", "SETTINGS", "RST_STREAM"])
+async def test_a_storm_of_control_frames_ends_its_connection_only(storm):
+    """`Http2`: GOAWAY with ENHANCE_YOUR_CALM after a bounded number; another client is served."""
+
+    def send_one(client: h2.connection.H2Connection) -> None:
+        if storm == "PING":
+            client.ping(b"12345678")
+        elif storm == "SETTINGS":
+            client.update_settings({h2.settings.SettingCodes.ENABLE_PUSH: 0})
+        else:
+            stream_id = client.get_next_available_stream_id()
+            client.send_headers(stream_id, HEAD)
+            client.reset_stream(stream_id)
+
+    async with (
+        serving(echo) as served,
+        await served.connect() as raw,
+        await served.connect() as other,
+    ):
+        hostile, well = await H2Client(raw).start(), await H2Client(other).start()
+        sent = 0
+        while not hostile.saw(h2.events.ConnectionTerminated):
+            for _ in range(100):
+                send_one(hostile.h2)
+            sent += 100
+            assert sent < 2 * MOST_CONTROL_FRAMES
+            hostile.h2.ping(b"are you?")
+            await hostile.flush()
+            await hostile.read()
+        [end] = [e for e in hostile.events if isinstance(e, h2.events.ConnectionTerminated)]
+        assert end.error_code == h2.errors.ErrorCodes.ENHANCE_YOUR_CALM
+        assert await well.reply(await well.ask(body=b"well")) == b"well"
+        await until(lambda: served.server.open_connections == 1)
 
 
 @pytest.mark.parametrize("path", [b"/\xff", b"/caf\xc3\xa9"])

@@ -7,8 +7,12 @@ from contextlib import asynccontextmanager
 import pytest
 import trio
 import trio_websocket
+from hypercorn.protocol.ws_stream import Handshake
 from trio_websocket import ConnectionClosed, ConnectionRejected
+from wsproto.events import TextMessage
 
+from anvil_trio.server.hypercorn_names import FrameTooLargeError, WebsocketBuffer, WSStream
+from anvil_trio.server.websockets import bound_messages
 from tests.support.wire import RawClient, serving, until
 from tests.support.wire_apps import Receive, Scope, Send, client_of
 
@@ -163,3 +167,46 @@ async def test_sending_to_a_websocket_that_has_closed_starves_nobody():
         async with await served.connect() as client:
             await client.send(b"GET / HTTP/1.1\r\n\r\n")
             assert (await client.read_to_end())[0].startswith(b"HTTP/1.1 400 ")
+
+
+COMPRESSED = HANDSHAKE.replace(
+    b"host: a\r\n", b"host: a\r\nsec-websocket-extensions: permessage-deflate\r\n"
+)
+
+
+async def test_no_compression_is_agreed_on():
+    """`bound_messages`: what comes compressed could not be bounded before it is inflated."""
+    async with serving(Chat()) as served, await served.connect() as client:
+        await client.send(COMPRESSED)
+        head = await client.read_until(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 101 ")
+        assert b"permessage-deflate" not in head.lower()
+
+
+async def test_a_message_that_is_too_large_is_not_kept():
+    """`bound_messages`: its parts are dropped from the bound on, and so is all that follows it."""
+    stream = WSStream.__new__(WSStream)
+    stream.buffer = WebsocketBuffer(10)
+    stream.handshake = Handshake([(b"sec-websocket-extensions", b"permessage-deflate")], "1.1")
+    bound_messages(stream)
+    assert stream.handshake.extensions is None
+    stream.buffer.extend(TextMessage("x" * 10, message_finished=False))
+    for _ in range(3):
+        with pytest.raises(FrameTooLargeError):
+            stream.buffer.extend(TextMessage("x", message_finished=False))
+        assert (stream.buffer.value, stream.buffer.length) == (None, 0)
+
+
+async def test_a_websocket_message_has_a_bound():
+    """`bound_messages`: over `max_message_bytes` the server closes with 1009; below all passes."""
+    chat = Chat()
+    async with serving(chat, max_message_bytes=1000) as served:
+        async with open_socket(served.port) as socket:
+            await socket.send_message("x" * 1000)
+            assert await socket.get_message() == "x" * 1000 + "!"
+            await socket.send_message("x" * 1001)
+            with pytest.raises(ConnectionClosed) as closed:
+                await socket.get_message()
+        assert closed.value.reason is not None
+        assert closed.value.reason.code == 1009
+        await until(lambda: chat.ends)

@@ -1,0 +1,1 @@
+"""What the router counts about itself: the numbers, and the closed list of their names."""

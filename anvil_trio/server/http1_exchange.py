@@ -1,0 +1,151 @@
+"""One HTTP/1.1 request and its reply, between its application and its connection."""
+
+from collections.abc import Callable, Iterable
+from http import HTTPStatus
+from typing import Protocol, cast
+
+from anvil_trio.server.http1_head import RequestHead
+from anvil_trio.server.http1_reply import Reply, ReplyError
+from anvil_trio.server.http1_requests import Part
+from anvil_trio.server.hypercorn_names import ASGIReceiveEvent, ASGISendEvent, Scope
+from anvil_trio.server.inbox import Inbox
+from anvil_trio.server.protocol_args import ProtocolArgs
+from anvil_trio.server.refusals import refusal
+from anvil_trio.server.tasks import inbox_of
+
+__all__ = ["Exchange", "Line"]
+
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+_DISCONNECT: ASGIReceiveEvent = {"type": "http.disconnect"}
+
+
+class Line(Protocol):
+    """The connection as one exchange sees it."""
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether this exchange is the last whatever it says."""
+
+    def write(self, data: bytes) -> None:
+        """Send; never waits."""
+
+    async def recycle(self) -> None:
+        """The application has said its last word in this exchange."""
+
+
+class Exchange:
+    """Hands the parts of one request to its application, and on what that replies.
+
+    `is_asked`: the request is whole, and `is_kept` whether its client keeps the connection.
+    `is_closed`: nothing more is sent, whatever the application says; it may go on to its end.
+    """
+
+    __slots__ = (
+        "_expects",
+        "_inbox",
+        "_line",
+        "_ours",
+        "is_asked",
+        "is_closed",
+        "is_kept",
+        "reply",
+    )
+
+    def __init__(
+        self, line: Line, head: RequestHead, ours: Callable[[str], Iterable[tuple[bytes, bytes]]]
+    ) -> None:
+        self.reply = Reply(head.method, head.version)
+        self.is_asked = self.is_closed = False
+        self.is_kept = True
+        self._line = line
+        self._ours = ours
+        self._expects = head.expects_continue
+        self._inbox: Inbox | None = None
+
+    async def begin(self, args: ProtocolArgs, head: RequestHead) -> None:
+        """Start the application."""
+        scope = cast("Scope", _scope(args, head))
+        await args.task_group.spawn_app(args.app, args.config, scope, self.send)
+        self._inbox = inbox_of(scope)
+        if self._expects and self._inbox is not None:
+            self._inbox.wanted = self._ask_for_body
+
+    # what the client sends
+
+    async def take(self, part: Part) -> None:
+        """Hand on a part of the request; waits while the application has enough to read."""
+        self._expects = False
+        self.is_asked, self.is_kept = part.is_last, part.is_kept
+        if self._inbox is not None:
+            more = not part.is_last
+            await self._inbox.put({"type": "http.request", "body": part.data, "more_body": more})
+
+    async def close(self) -> None:
+        """The exchange is over: its reply is whole, its client has left, or it cannot go on."""
+        self.is_closed = True
+        if self._inbox is not None:
+            await self._inbox.put(_DISCONNECT)
+
+    @property
+    def may_be_followed(self) -> bool:
+        """Whether request and reply are whole and neither side closes the connection."""
+        return self.is_asked and self.is_kept and self.reply.is_whole and not self.reply.closes
+
+    async def _ask_for_body(self) -> None:
+        if self._expects and not self.reply.has_begun and not self.is_closed:
+            self._expects = False
+            self._line.write(_CONTINUE)
+
+    # what the application sends
+
+    async def send(self, message: ASGISendEvent | None) -> None:
+        """Take a message; None: the application has ended. Raises ReplyError."""
+        if self.is_closed:
+            return
+        reply = self.reply
+        if message is None:
+            if not reply.has_begun:
+                self.refuse(HTTPStatus.INTERNAL_SERVER_ERROR)
+            await self._line.recycle()
+        elif message["type"] == "http.response.start":
+            self._start(int(message["status"]), message.get("headers", ()))
+        elif message["type"] == "http.response.body" and reply.has_begun and not reply.is_whole:
+            data = reply.render_part(bytes(message.get("body", b"")))
+            is_last = not message.get("more_body", False)
+            if is_last:
+                data += reply.render_end()
+            self._line.write(data)
+            if is_last:
+                await self._line.recycle()
+        else:
+            raise ReplyError("A message that does not belong here.")
+
+    def refuse(self, status: int) -> None:
+        """Answer for the application, which has not begun to."""
+        headers, body = refusal(status)
+        self._start(status, [*headers, (b"connection", b"close")])
+        self._line.write(self.reply.render_part(body) + self.reply.render_end())
+
+    def _start(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        closes = self._line.is_stopping or not (self.is_asked and self.is_kept)
+        head = self.reply.render_head(status, headers, self._ours("h11"), closes=closes)
+        self._line.write(head)
+
+
+def _scope(args: ProtocolArgs, head: RequestHead) -> dict[str, object]:
+    return {
+        "type": "http",
+        "http_version": head.version,
+        "asgi": {"spec_version": "2.1", "version": "3.0"},
+        "method": head.method,
+        "scheme": "https" if args.ssl else "http",
+        "path": head.path,
+        "raw_path": head.raw_path,
+        "query_string": head.query,
+        "root_path": args.config.root_path,
+        "headers": head.headers,
+        "client": args.client,
+        "server": args.server,
+        "state": args.connection_state.copy(),
+        "extensions": {},
+    }

@@ -1,0 +1,29 @@
+"""What every protocol class of a connection is made from."""
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from anvil_trio.server.hypercorn_names import (
+    AppWrapper,
+    Config,
+    ConnectionState,
+    Event,
+    TaskGroup,
+    WorkerContext,
+)
+
+__all__ = ["ProtocolArgs"]
+
+
+class ProtocolArgs(NamedTuple):
+    """What every protocol class of hypercorn is made from, in hypercorn's order."""
+
+    app: AppWrapper
+    config: Config
+    context: WorkerContext
+    task_group: TaskGroup
+    connection_state: ConnectionState
+    ssl: bool
+    client: tuple[str, int] | None
+    server: tuple[str, int] | None
+    send: Callable[[Event], Awaitable[None]]
