@@ -199,13 +199,7 @@ async def open_generation(
                 signal_of=sampler.signal,
                 life=life,
                 services=services,
-                found=Found(
-                    until_known=prober.until_known,
-                    readiness_of=prober.readiness,
-                    ceiling_of=lambda tier_id: (
-                        ceilings.known(tier_id) or config.tier(tier_id).ceiling
-                    ),
-                ),
+                found=_found(config, prober, ceilings),
             )
             nursery.cancel_scope.cancel()
         await life.until_unused()
@@ -214,6 +208,14 @@ async def open_generation(
             for transport in (*transports.values(), *service_transports):
                 await transport.aclose()
         life.close()
+
+
+def _found(config: RouterConfig, prober: Prober, ceilings: CeilingReader) -> Found:
+    return Found(
+        until_known=prober.until_known,
+        readiness_of=prober.readiness,
+        ceiling_of=lambda tier_id: ceilings.known(tier_id) or config.tier(tier_id).ceiling,
+    )
 
 
 def _readers(

@@ -9,6 +9,7 @@ from tests.support.fake_upstream import END, SSE, Head, Reply, reply
 __all__ = [
     "BOUNDARY",
     "GOOD",
+    "KIND",
     "PATHS",
     "SOUND",
     "Asked",
@@ -36,6 +37,14 @@ PATHS = {
     "speech_events": "/v1/audio/speech",
 }
 """Every kind of request, by a name of its own."""
+
+KIND = {
+    "embeddings": "embedding",
+    "rerank": "rerank",
+    **dict.fromkeys(PATHS.keys() - {"embeddings", "rerank"}, "stt"),
+    **dict.fromkeys(("speech", "named_speech", "speech_events"), "tts"),
+}
+"""What each of them is in a record."""
 
 Asked = tuple[bytes, bytes]
 """A content type and a body."""
