@@ -137,6 +137,8 @@ class MessagesRelay:
         """Whether the engine ended well without saying why."""
         return self._decoder.is_finish_reason_missing
 
+    completion_estimate = None  # only the engine's own counts are passed on
+
     @property
     def usage(self) -> Usage:
         """The engine's counts so far."""

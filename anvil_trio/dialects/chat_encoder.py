@@ -42,6 +42,8 @@ class ChatEncoder:
     `created` is the wall clock of the reply; counts are told only to a caller who asked.
     """
 
+    completion_estimate = None  # what is not known is not there
+
     def __init__(
         self, model: str, *, created: int, usage_wanted: bool, completion_id: str | None = None
     ) -> None:

@@ -55,6 +55,8 @@ class ChatStream:
     `is_finished` when that many have a finish reason and no other has begun.
     """
 
+    completion_estimate = None  # only the engine's own counts are passed on
+
     def __init__(
         self, model: str, *, usage_wanted: bool, max_event_bytes: int, choices: int = 1
     ) -> None:

@@ -121,6 +121,7 @@ class RenderedReply:
     finish_reason: FinishReason | None
     usage: Usage
     has_content: bool
+    completion_estimate: int | None = None  # as in StreamTranslator
 
 
 class StreamProgress(Protocol):
@@ -172,6 +173,11 @@ class StreamTranslator(StreamProgress, Protocol):
     @property
     def has_content(self) -> bool:
         """Whether some text, reasoning or tool argument has been handed on."""
+        ...
+
+    @property
+    def completion_estimate(self) -> int | None:
+        """The answer's tokens as the caller was told for want of a count; None if it was not."""
         ...
 
     def feed(self, data: bytes) -> bytes:

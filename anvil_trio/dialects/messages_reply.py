@@ -15,7 +15,7 @@ from anvil_trio.dialects.events import (
 )
 from anvil_trio.dialects.ir import FinishReason, RenderedReply, Usage
 from anvil_trio.dialects.messages_stream import new_message_id
-from anvil_trio.dialects.messages_usage import render_usage, stop_reason_of
+from anvil_trio.dialects.messages_usage import estimate_completion, render_usage, stop_reason_of
 from anvil_trio.dialects.raw_json import encode
 from anvil_trio.errors import Code, UpstreamFailed, problem
 
@@ -119,4 +119,7 @@ def render_reply(
         finish_reason=said.end.reason,
         usage=said.usage,
         has_content=bool(said.blocks),
+        completion_estimate=(
+            estimate_completion(said.said_bytes) if said.usage.completion_tokens is None else None
+        ),
     )

@@ -18,7 +18,7 @@ from anvil_trio.dialects.events import (
 from anvil_trio.dialects.ir import FinishReason, Usage
 from anvil_trio.dialects.messages_blocks import Blocks
 from anvil_trio.dialects.messages_errors import error_event
-from anvil_trio.dialects.messages_usage import render_usage, stop_reason_of
+from anvil_trio.dialects.messages_usage import estimate_completion, render_usage, stop_reason_of
 from anvil_trio.dialects.raw_json import encode
 from anvil_trio.errors import Code, Problem, UpstreamFailed, problem
 
@@ -115,6 +115,11 @@ class MessagesStream:
         usage = render_usage(self._usage, self._prompt_tokens, self._said_bytes)
         out += (_event(b"message_delta", {"delta": delta, "usage": usage}), _MESSAGE_STOP)
         return b"".join(out)
+
+    @property
+    def completion_estimate(self) -> int:
+        """What has been said, in tokens."""
+        return estimate_completion(self._said_bytes)
 
     @staticmethod
     def terminal_error(what: Problem) -> bytes:

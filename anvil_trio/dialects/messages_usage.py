@@ -30,6 +30,11 @@ def stop_reason_of(end: Finished, stop_sequences: Set[str], *, has_calls: bool) 
     return _REASONS[end.reason], None
 
 
+def estimate_completion(said_bytes: int) -> int:
+    """What an answer of so many bytes counts as, where the engine has not counted."""
+    return -(-said_bytes // _BYTES_PER_TOKEN)
+
+
 def render_usage(usage: Usage, prompt_tokens: int, said_bytes: int) -> dict[str, object]:
     """Counts as Anthropic gives them: `input_tokens` without those that came from the cache.
 
@@ -41,7 +46,7 @@ def render_usage(usage: Usage, prompt_tokens: int, said_bytes: int) -> dict[str,
     made: dict[str, object] = {"input_tokens": prompt - cached}
     if usage.cached_tokens is not None:
         made["cache_read_input_tokens"] = cached
-    estimate = -(-said_bytes // _BYTES_PER_TOKEN)
+    estimate = estimate_completion(said_bytes)
     output = estimate if usage.completion_tokens is None else usage.completion_tokens
     made["output_tokens"] = output
     if usage.reasoning_tokens:

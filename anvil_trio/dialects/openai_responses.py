@@ -76,6 +76,7 @@ class Responses:
             finish_reason=_finish_reason_in(events),
             usage=_usage_in(events),
             has_content=any(isinstance(event, _CONTENT) for event in events),
+            completion_estimate=encoder.completion_estimate,
         )
 
     def translator(

@@ -84,6 +84,7 @@ class ResponsesEncoder:
         self._output: list[bytes] = []  # the items that are closed
         self._finish_reason: FinishReason | None = None
         self._usage = Usage()
+        self.completion_estimate: int | None = None  # known once the response has ended
 
     def start(self) -> bytes:
         """`response.created` and `response.in_progress`."""
@@ -226,6 +227,6 @@ class ResponsesEncoder:
         return WholeResponse(status, body)
 
     def _counts(self) -> bytes:
-        is_counted = self._usage.completion_tokens is not None
-        said = () if is_counted else (item.texts.whole() for item in self._items)
-        return render_usage(self._usage, self._prompt_estimate, estimate_tokens(said))
+        if self._usage.completion_tokens is None:
+            self.completion_estimate = estimate_tokens(item.texts.whole() for item in self._items)
+        return render_usage(self._usage, self._prompt_estimate, self.completion_estimate or 0)

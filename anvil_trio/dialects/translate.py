@@ -48,6 +48,11 @@ class StreamEncoder(Protocol):
     `finish` can always end well, also where the engine's bytes broke after its finish reason.
     """
 
+    @property
+    def completion_estimate(self) -> int | None:
+        """What `finish` says of the answer's tokens that no engine has counted; None if nothing."""
+        ...
+
     def start(self) -> bytes:
         """The bytes that open the stream; called once, before anything else."""
         ...
@@ -108,6 +113,12 @@ class TranslatedStream:
     def usage(self) -> Usage:
         """The engine's counts so far."""
         return self._decoder.usage
+
+    @property
+    def completion_estimate(self) -> int | None:
+        """What the caller was told of the answer's tokens for want of a count."""
+        is_told = self._has_ended and self.usage.completion_tokens is None
+        return self._encoder.completion_estimate if is_told else None
 
     @property
     def failure(self) -> Problem | None:

@@ -203,6 +203,7 @@ class _Exchange:
             return await relay.run()
         finally:
             self._record.usage = translator.usage
+            self._record.completion_tokens_estimate = translator.completion_estimate
             self._record.finish_reason = translator.finish_reason
             self._record.is_finish_reason_missing = translator.is_finish_reason_missing
 
@@ -214,6 +215,7 @@ class _Exchange:
         dialect, tier = self._call.dialect, prepared.route.tier
         reply = dialect.render_reply(closing.tail, prepared.request, tier)
         self._record.usage, self._record.finish_reason = reply.usage, reply.finish_reason
+        self._record.completion_tokens_estimate = reply.completion_estimate
         self._headers.append((b"content-length", b"%d" % len(reply.body)))
         return Closing(closing.outcome, tail=reply.body)
 

@@ -114,6 +114,18 @@ class Planted:
                     )
                     yield f"{route.method} {route.path} {query.decode()}", answer
 
+    async def records(self) -> AsyncIterator[tuple[str, Answer]]:
+        """Every page about one request that there was, and the one about all that run."""
+        ids = [record.gateway_request_id for record in self.house.log.ring]
+        paths = [(f"/v1/requests/{each}", b"") for each in ids]
+        for path, query in [*paths, ("/v1/requests", b"active=1")]:
+            yield (
+                path,
+                await request(
+                    self.app, "GET", path, headers=[bearer(READER)], query=query, side=Side()
+                ),
+            )
+
     def written(self) -> Iterator[tuple[str, bytes | str]]:
         """What is in memory, on disk, on stderr, on the bus and in spans."""
         for record in self.house.log.ring:
@@ -130,6 +142,9 @@ class Planted:
         """Every place, apart from answers to inference requests, at which something shows."""
         found = [leak for where, shown in self.written() for leak in leaks(where, shown)]
         async for where, answer in self.pages():
+            found += answer_leaks(where, answer)
+        async for where, answer in self.records():
+            assert answer.status == 200, where
             found += answer_leaks(where, answer)
         return found
 

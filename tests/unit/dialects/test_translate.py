@@ -15,6 +15,8 @@ BROKEN = problem(Code.UPSTREAM_ERROR)
 class Letters:
     """An encoder that writes one letter for what it is told, and refuses the text `bad`."""
 
+    completion_estimate = 7
+
     def start(self) -> bytes:
         """See `StreamEncoder`."""
         return b"<"
@@ -103,3 +105,14 @@ def test_what_chat_cannot_say_is_refused_when_it_is_sent():
     """A request may be fit for another tier; the one it is for says no."""
     request: ChatRequest = asked(thread={"id": "t"})
     assert unrendered(request, tier()) == request.untranslatable
+
+
+def test_an_estimate_is_told_once_the_stream_has_ended_uncounted():
+    """Before the end nobody was told anything, and where the engine counts nothing is estimated."""
+    stream, counted = new_stream(), new_stream()
+    usage = event({"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 3}})
+    for each, last in ((stream, delta(finish="stop")), (counted, delta(finish="stop") + usage)):
+        each.feed(delta({"content": "x"}) + last)
+        assert each.completion_estimate is None
+        each.close()
+    assert (stream.completion_estimate, counted.completion_estimate) == (7, None)
