@@ -58,12 +58,12 @@ def _json(**fields: object) -> Asked:
     }).encode()
 
 
-def embedding(model: str = "embed.main", given: object = "hello", **more: object) -> Asked:
+def embedding(model: object = "embed.main", given: object = "hello", **more: object) -> Asked:
     """A request for embeddings; `...` leaves a field out."""
     return _json(model=model, input=given, **more)
 
 
-def rerank(model: str = "rank.main", documents: object = ("a", "b"), **more: object) -> Asked:
+def rerank(model: object = "rank.main", documents: object = ("a", "b"), **more: object) -> Asked:
     """A request for an order of documents."""
     return _json(**{"model": model, "query": "which", "documents": documents, **more})
 
@@ -85,7 +85,7 @@ def form(model: bytes | None = b"stt.main", *, file: bytes = SOUND, **fields: st
     return b'multipart/form-data; boundary="%s"' % BOUNDARY.encode(), body
 
 
-def speech(model: str = "tts.main.one", **more: object) -> Asked:
+def speech(model: object = "tts.main.one", **more: object) -> Asked:
     """OpenAI's request to speak."""
     return _json(**{"model": model, "input": "say it", "voice": "alloy", **more})
 

@@ -77,7 +77,7 @@ class Stage:
         return call
 
 
-def service_config(server: ServerSettings | None = None, **router: int) -> RouterConfig:
+def service_config(server: ServerSettings | None = None, /, **router: int) -> RouterConfig:
     """One direct tier and one service of each kind."""
     return with_services(config_of(direct_tier(), server=server, **router))
 

@@ -12,7 +12,7 @@ from tests.purpose.stage import open_stage, service_config
 from tests.support.asgi import BEARER, Answer, Side, request
 from tests.support.chunks import good_reply
 from tests.support.fake_caller import FakeCaller
-from tests.support.fake_upstream import END, SSE, STALLED_CONNECT, Fault, Head, Reply, reply
+from tests.support.fake_upstream import END, SSE, STALLED_CONNECT, Fault, Head, Reply, Step, reply
 from tests.support.small_house import audio_route, embedding_model
 
 AUDIO = ((b"content-type", b"audio/pcm"),)
@@ -86,8 +86,11 @@ async def test_the_configured_time_is_in_all(autojump_clock):
     """It runs from the first byte written to the last one read, and is never started anew."""
     config = service_config().model_copy(update={"purpose_models": (embedding_model(timeout=7.5),)})
     async with open_stage(config) as stage:
-        steps = (Head(200, ((b"content-type", b"application/json"),)), *([2.0, b" "] * 5), END)
-        stage.answers("embeddings", Reply(steps))
+        steps: list[Step] = [Head(200, ((b"content-type", b"application/json"),))]
+        for _ in range(5):
+            steps += [2.0, b" "]
+        steps.append(END)
+        stage.answers("embeddings", Reply(tuple(steps)))
         answer = await stage.ask("embeddings")
         assert (answer.status, answer.code) == (504, "upstream_timeout")
         assert trio.current_time() == 7.5

@@ -21,7 +21,6 @@ from tests.support.fake_upstream import (
     REFUSED,
     STALLED_CONNECT,
     Fault,
-    Head,
     Reply,
     reply,
 )
@@ -95,7 +94,6 @@ async def test_only_post_is_taken(path, autojump_clock):
         ("transcriptions", form(None), "model"),
         ("transcriptions", form(b""), "model"),
         ("transcriptions", form(b"\xff"), "model"),
-        ("transcriptions", form(model=b"stt.main", **{'model"; x="': "y"}), "model"),
         (
             "transcriptions",
             (form()[0], form()[1].replace(b'name="file"', b'name="elif"')),
@@ -217,13 +215,7 @@ async def test_a_failing_engine_is_told_in_fixed_words(kind, answer, status, aut
     async with open_stage() as stage:
         stage.answers(kind, answer)
         got = await stage.ask(kind)
-        if (
-            kind in {"speech", "named_speech", "speech_events"}
-            and status == 429
-            and (
-                answer.steps[0] == Head(200, answer.steps[0].headers)  # type: ignore[union-attr]
-            )
-        ):
+        if answer is ERROR_IN_200 and KIND[kind] == "tts":
             status = 502  # JSON is no answer to a request for audio
         assert got.status == status, got.body
         assert b"secret" not in got.body

@@ -19,10 +19,10 @@ from tests.unit.demo.asgi import Call, engine
 MODEL = "demo-model"
 
 
-def asked(path: str, content_type: bytes = b"application/json", **fields: object) -> Sounded:
+def asked(path: str, /, **fields: object) -> Sounded:
     """The answer to a good request."""
     body = json.dumps({"model": MODEL, **fields}).encode()
-    answer = answer_beside(path, content_type, body, MODEL)
+    answer = answer_beside(path, b"application/json", body, MODEL)
     assert isinstance(answer, Sounded), answer
     return answer
 

@@ -85,7 +85,7 @@ async def open_stage(folder: Path, service: Service) -> AsyncIterator[RunningRou
     async with open_engines("direct") as urls, trio.open_nursery() as nursery:
         listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
         port = listeners[0].socket.getsockname()[1]
-        nursery.start_soon(trio.serve_listeners, service.handle, listeners)
+        await nursery.start(trio.serve_listeners, service.handle, listeners)
         more = TABLES.replace("URL", f"http://127.0.0.1:{port}")
         async with open_router(folder, urls, more=more) as router:
             yield router
