@@ -17,5 +17,7 @@ class Exit(IntEnum):
     """The command changes something and was not confirmed."""
     TRANSPORT = 4
     """The router could not be asked, or did not answer as a router does."""
+    PARTIAL = 5
+    """Of several things to do some were done and some could not be."""
     INTERRUPTED = 130
     """Ctrl-C before the command was under way: 128 and the signal's number, as shells expect."""

@@ -9,6 +9,7 @@ from anvil_trio import __version__
 from anvil_trio.cli.demo import demo, demo_engine
 from anvil_trio.cli.exits import Exit
 from anvil_trio.cli.router import router
+from anvil_trio.cli.serves import serves
 from anvil_trio.cli.topology import topology
 from anvil_trio.cli.usage import explain
 
@@ -23,7 +24,7 @@ def anvil_serving() -> None:
     """One name in front of several identical language-model servers on one machine."""
 
 
-for _command in (router, topology, demo, demo_engine):
+for _command in (router, serves, topology, demo, demo_engine):
     anvil_serving.add_command(_command)
 
 

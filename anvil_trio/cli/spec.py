@@ -47,6 +47,13 @@ _AUTHORITIES = {
     "router quiesce": Authority.CHANGES,
     "router readmit": Authority.CHANGES,
     "router run": Authority.SERVES,
+    "serves down": Authority.CHANGES,
+    "serves mode enter": Authority.CHANGES,
+    "serves mode leave": Authority.CHANGES,
+    "serves profile apply": Authority.CHANGES,
+    "serves promote": Authority.CHANGES,
+    "serves up": Authority.CHANGES,
+    "serves up-for": Authority.CHANGES,
 }
 
 
@@ -69,6 +76,7 @@ class CommandSpec:
     words: tuple[str, ...]
     help: str
     options: tuple[OptionSpec, ...]
+    arguments: tuple[str, ...] = ()
 
 
 def manifest(command: click.Command, name: str) -> tuple[CommandSpec, ...]:
@@ -89,6 +97,7 @@ def render_manifest(specs: Iterable[CommandSpec]) -> str:
             "command": " ".join(spec.words),
             "authority": authority_of(spec).value,
             "help": spec.help,
+            "arguments": [*spec.arguments],
             "options": [asdict(option) for option in spec.options],
         }
         for spec in specs
@@ -110,10 +119,20 @@ def _leaves(info: dict[str, object], words: tuple[str, ...]) -> Iterator[Command
         yield from _leaves(inner, (*words, name))
     if not commands:
         params = cast("list[dict[str, object]]", info["params"])
-        options = tuple(_option(each) for each in params)
+        options = tuple(_option(each) for each in params if _is_option(each))
+        arguments = tuple(_argument(each) for each in params if not _is_option(each))
         shown = tuple(option for option in options if option.name != "--help")
         # How docstrings are indented depends on the version of Python.
-        yield CommandSpec(words, inspect.cleandoc(str(info["help"])), shown)
+        yield CommandSpec(words, inspect.cleandoc(str(info["help"])), shown, arguments)
+
+
+def _argument(info: dict[str, object]) -> str:
+    name = str(info["name"]).upper()
+    return name if info["required"] else f"[{name}]"
+
+
+def _is_option(info: dict[str, object]) -> bool:
+    return info["param_type_name"] == "option"
 
 
 def _option(info: dict[str, object]) -> OptionSpec:

@@ -21,6 +21,7 @@ __all__ = [
     "config_path",
     "expand_path",
     "home_file",
+    "home_path",
     "load_config",
     "read_config",
     "resolve_secret",
@@ -46,6 +47,11 @@ def config_path(cli_path: str | None, environ: Mapping[str, str], cwd: Path) -> 
         return cwd / expand_path(cli_path, environ)
     at_home = home_file(_CONFIG_NAME, environ, cwd)
     return at_home if at_home.is_file() else cwd / _CONFIG_NAME
+
+
+def home_path(environ: Mapping[str, str], cwd: Path) -> Path:
+    """The operator's home: `$ANVIL_SERVING_HOME`, else `~/.anvil-serving`; it need not exist."""
+    return cwd / _operator_home(environ)
 
 
 def topology_path(cli_path: str | None, environ: Mapping[str, str], cwd: Path) -> Path:
@@ -84,7 +90,7 @@ def expand_path(text: str, environ: Mapping[str, str]) -> Path:
 
 def home_file(name: str, environ: Mapping[str, str], cwd: Path) -> Path:
     """Where a file of that name is in the operator's home, whether or not it is there."""
-    return cwd / _operator_home(environ) / name
+    return home_path(environ, cwd) / name
 
 
 def resolve_secret(name: str, environ: Mapping[str, str]) -> str | None:

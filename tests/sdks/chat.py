@@ -6,6 +6,7 @@ import openai
 from openai.types.chat import ChatCompletionChunk
 
 from tests.sdks.asks import PARAMETERS, Answer, Ask, Pieces, openai_tool
+from tests.sdks.speaking import AsyncSpeaker, SyncSpeaker, Words
 from tests.support.final_said import said_in_chat
 
 __all__ = ["AsyncChat", "Chat"]
@@ -48,25 +49,16 @@ def answer_of(final: Any) -> Answer:
     return Answer(said_in_chat(final.to_dict(warnings=False)), final, parsed)
 
 
-class Chat:
+_WORDS = Words(fields_of, take, answer_of)
+
+
+class Chat(SyncSpeaker):
     """A sync client."""
 
+    words = _WORDS
+
     def __init__(self, client: openai.OpenAI) -> None:
-        self.client = client
-        self.api = client.chat.completions
-
-    def whole(self, ask: Ask) -> Answer:
-        """In one piece; parsed if a schema is asked for."""
-        if ask.schema is not None:
-            return answer_of(self.api.parse(**fields_of(ask)))
-        return answer_of(self.api.create(**fields_of(ask)))
-
-    def streamed(self, ask: Ask) -> Answer:
-        """Event by event."""
-        pieces = Pieces()
-        for chunk in self.api.create(**fields_of(ask, is_raw=True), stream=True):
-            take(pieces, chunk)
-        return pieces.answer
+        super().__init__(client, client.chat.completions)
 
     def helped(self, ask: Ask) -> Answer:
         """Through the stream helper."""
@@ -76,25 +68,13 @@ class Chat:
             return answer_of(stream.get_final_completion())
 
 
-class AsyncChat:
+class AsyncChat(AsyncSpeaker):
     """An async client."""
 
+    words = _WORDS
+
     def __init__(self, client: openai.AsyncOpenAI) -> None:
-        self.client = client
-        self.api = client.chat.completions
-
-    async def whole(self, ask: Ask) -> Answer:
-        """In one piece; parsed if a schema is asked for."""
-        if ask.schema is not None:
-            return answer_of(await self.api.parse(**fields_of(ask)))
-        return answer_of(await self.api.create(**fields_of(ask)))
-
-    async def streamed(self, ask: Ask) -> Answer:
-        """Event by event."""
-        pieces = Pieces()
-        async for chunk in await self.api.create(**fields_of(ask, is_raw=True), stream=True):
-            take(pieces, chunk)
-        return pieces.answer
+        super().__init__(client, client.chat.completions)
 
     async def helped(self, ask: Ask) -> Answer:
         """Through the stream helper."""

@@ -5,6 +5,7 @@ from typing import Any
 import anthropic
 
 from tests.sdks.asks import PARAMETERS, Answer, Ask, Pieces
+from tests.sdks.speaking import AsyncSpeaker, SyncSpeaker, Words
 from tests.support.final_said import STOPS, said_in_messages
 
 __all__ = ["AsyncMessages", "Messages"]
@@ -55,25 +56,16 @@ def answer_of(final: Any) -> Answer:
     )
 
 
-class Messages:
+_WORDS = Words(fields_of, take, answer_of)
+
+
+class Messages(SyncSpeaker):
     """A sync client."""
 
+    words = _WORDS
+
     def __init__(self, client: anthropic.Anthropic) -> None:
-        self.client = client
-        self.api = client.messages
-
-    def whole(self, ask: Ask) -> Answer:
-        """In one piece; parsed if a schema is asked for."""
-        if ask.schema is not None:
-            return answer_of(self.api.parse(**fields_of(ask)))
-        return answer_of(self.api.create(**fields_of(ask)))
-
-    def streamed(self, ask: Ask) -> Answer:
-        """Event by event."""
-        pieces = Pieces()
-        for event in self.api.create(**fields_of(ask, is_raw=True), stream=True):
-            take(pieces, event)
-        return pieces.answer
+        super().__init__(client, client.messages)
 
     def helped(self, ask: Ask) -> Answer:
         """Through the stream helper."""
@@ -83,25 +75,13 @@ class Messages:
             return answer_of(stream.get_final_message())
 
 
-class AsyncMessages:
+class AsyncMessages(AsyncSpeaker):
     """An async client."""
 
+    words = _WORDS
+
     def __init__(self, client: anthropic.AsyncAnthropic) -> None:
-        self.client = client
-        self.api = client.messages
-
-    async def whole(self, ask: Ask) -> Answer:
-        """In one piece; parsed if a schema is asked for."""
-        if ask.schema is not None:
-            return answer_of(await self.api.parse(**fields_of(ask)))
-        return answer_of(await self.api.create(**fields_of(ask)))
-
-    async def streamed(self, ask: Ask) -> Answer:
-        """Event by event."""
-        pieces = Pieces()
-        async for event in await self.api.create(**fields_of(ask, is_raw=True), stream=True):
-            take(pieces, event)
-        return pieces.answer
+        super().__init__(client, client.messages)
 
     async def helped(self, ask: Ask) -> Answer:
         """Through the stream helper."""

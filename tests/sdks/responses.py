@@ -5,6 +5,7 @@ from typing import Any
 import openai
 
 from tests.sdks.asks import PARAMETERS, Answer, Ask, Pieces, openai_tool
+from tests.sdks.speaking import AsyncSpeaker, SyncSpeaker, Words
 from tests.support.final_said import said_in_responses
 
 __all__ = ["AsyncResponses", "Responses"]
@@ -54,25 +55,16 @@ def answer_of(final: Any) -> Answer:
     )
 
 
-class Responses:
+_WORDS = Words(fields_of, take, answer_of)
+
+
+class Responses(SyncSpeaker):
     """A sync client."""
 
+    words = _WORDS
+
     def __init__(self, client: openai.OpenAI) -> None:
-        self.client = client
-        self.api = client.responses
-
-    def whole(self, ask: Ask) -> Answer:
-        """In one piece; parsed if a schema is asked for."""
-        if ask.schema is not None:
-            return answer_of(self.api.parse(**fields_of(ask)))
-        return answer_of(self.api.create(**fields_of(ask)))
-
-    def streamed(self, ask: Ask) -> Answer:
-        """Event by event."""
-        pieces = Pieces()
-        for event in self.api.create(**fields_of(ask, is_raw=True), stream=True):
-            take(pieces, event)
-        return pieces.answer
+        super().__init__(client, client.responses)
 
     def helped(self, ask: Ask) -> Answer:
         """Through the stream helper; of an answer that was cut its last event has the whole."""
@@ -83,25 +75,13 @@ class Responses:
             return answer_of(last.response)
 
 
-class AsyncResponses:
+class AsyncResponses(AsyncSpeaker):
     """An async client."""
 
+    words = _WORDS
+
     def __init__(self, client: openai.AsyncOpenAI) -> None:
-        self.client = client
-        self.api = client.responses
-
-    async def whole(self, ask: Ask) -> Answer:
-        """In one piece; parsed if a schema is asked for."""
-        if ask.schema is not None:
-            return answer_of(await self.api.parse(**fields_of(ask)))
-        return answer_of(await self.api.create(**fields_of(ask)))
-
-    async def streamed(self, ask: Ask) -> Answer:
-        """Event by event."""
-        pieces = Pieces()
-        async for event in await self.api.create(**fields_of(ask, is_raw=True), stream=True):
-            take(pieces, event)
-        return pieces.answer
+        super().__init__(client, client.responses)
 
     async def helped(self, ask: Ask) -> Answer:
         """Through the stream helper; of an answer that was cut its last event has the whole."""

@@ -90,7 +90,9 @@ def test_the_manifest_says_what_a_command_may_do():
     option = OptionSpec(
         "--x", default=None, is_flag=False, is_repeated=False, is_required=True, help="X."
     )
-    document = json.loads(render_manifest([CommandSpec(("prog", "leaf"), "Does.", (option,))]))
+    document = json.loads(
+        render_manifest([CommandSpec(("prog", "leaf"), "Does.", (option,), ("NAME",))])
+    )
     assert document == {
         "schema": "anvil-serving-commands/v1",
         "exits": {status.name.lower(): status.value for status in Exit},
@@ -98,6 +100,7 @@ def test_the_manifest_says_what_a_command_may_do():
             {
                 "command": "prog leaf",
                 "authority": "reads",
+                "arguments": ["NAME"],
                 "help": "Does.",
                 "options": [
                     {
@@ -112,6 +115,18 @@ def test_the_manifest_says_what_a_command_may_do():
             }
         ],
     }
+
+
+def test_arguments_are_listed_beside_the_options():
+    """By their names, in their order; one that may be left out stands in brackets."""
+    group = click.Group("g")
+    arguments: list[click.Parameter] = [
+        click.Argument(["plan"]),
+        click.Argument(["name"], required=False),
+    ]
+    group.add_command(click.Command("leaf", params=arguments, help="Does it."))
+    (spec,) = manifest(group, "prog")
+    assert (spec.arguments, spec.options) == (("PLAN", "[NAME]"), ())
 
 
 def test_help_is_the_same_however_it_is_indented():

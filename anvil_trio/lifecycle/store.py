@@ -1,0 +1,160 @@
+"""What is remembered on disk: journals with the configurations they are about, and the one lock.
+
+    HOME/operations/000007-promotion-NAME/journal.json
+    HOME/operations/000007-promotion-NAME/SHA256.toml
+    HOME/locks/serves-switch-promotion.lock
+
+A journal is replaced as a whole and flushed, file and folder, before anybody relies on it: a
+process that is killed at any moment leaves the journal before or the next one, never half of one.
+"""
+
+import fcntl
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from anvil_trio.config.document import MAX_CONFIG_BYTES
+from anvil_trio.lifecycle.faults import Fault, LifecycleFailed
+from anvil_trio.lifecycle.journal import (
+    MAX_JOURNAL_BYTES,
+    CorruptJournal,
+    Journal,
+    parse_journal,
+    render_journal,
+)
+
+__all__ = ["OperationStore", "hold_lock", "write_whole"]
+
+_JOURNAL = "journal.json"
+_LOCK = "serves-switch-promotion.lock"
+_FOLDER = re.compile(r"([0-9]{6})-[A-Za-z0-9_-]+")
+_OWNER_FOLDER = 0o700
+_OWNER_FILE = 0o600
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+def write_whole(path: Path, data: bytes, *, mode: int = _OWNER_FILE) -> None:
+    """Replace the file at `path`, or leave it as it was: written beside it, flushed, renamed.
+
+    Raises OSError. What a killed writer left beside it is overwritten; there is one writer.
+    """
+    beside = path.with_name(f"{path.name}.new")
+    with os.fdopen(os.open(beside, _WRITE, mode), "wb") as file:
+        os.fchmod(file.fileno(), mode)  # also one that was left behind
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
+    _flush_folder(path.parent)
+
+
+def _flush_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def hold_lock(home: Path) -> Iterator[None]:
+    """Hold what every change of serves must hold; raises LifecycleFailed at once if another does.
+
+    It ends with the process, however that ends. A serve that is started does not inherit it.
+    """
+    try:
+        folder = home / "locks"
+        folder.mkdir(mode=_OWNER_FOLDER, parents=True, exist_ok=True)
+        descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _OWNER_FILE)
+    except OSError:
+        raise LifecycleFailed(Fault.NOT_SAVED) from None
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise LifecycleFailed(Fault.LOCKED) from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
+class OperationStore:
+    """The journals below one operator's home. Written to only by who holds the lock."""
+
+    def __init__(self, home: Path) -> None:
+        self._folder = home / "operations"
+
+    def create(self, journal: Journal, configs: Mapping[str, bytes]) -> Journal:
+        """Write a new operation down, under the next free id, with the configurations it names.
+
+        Raises LifecycleFailed if it could not be; then there is none.
+        """
+        number = max((int(path.name[:6]) for path in self._folders()), default=0) + 1
+        journal = msgspec.structs.replace(journal, id=f"{number:06d}-{journal.kind}-{journal.name}")
+        try:
+            folder = self._folder / journal.id
+            folder.mkdir(mode=_OWNER_FOLDER, parents=True)
+            for digest, data in configs.items():
+                write_whole(folder / f"{digest}.toml", data)
+        except OSError:
+            raise LifecycleFailed(Fault.NOT_SAVED) from None
+        self.save(journal)
+        _flush_folder(self._folder)
+        return journal
+
+    def save(self, journal: Journal) -> None:
+        """Replace the journal of its operation. Raises LifecycleFailed if that fails."""
+        try:
+            write_whole(self._folder / journal.id / _JOURNAL, render_journal(journal))
+        except OSError:
+            raise LifecycleFailed(Fault.NOT_SAVED) from None
+
+    def config(self, journal: Journal, digest: str) -> bytes | None:
+        """The bytes of one configuration that it was begun with; None if they are not those."""
+        data = _read(self._folder / journal.id / f"{digest}.toml", MAX_CONFIG_BYTES)
+        return data if data is not None and sha256(data).hexdigest() == digest else None
+
+    def latest(self, kind: str, name: str) -> Journal | None:
+        """The newest operation of that kind and name. Raises LifecycleFailed if it is damaged."""
+        return next(
+            (each for each in self._journals() if (each.kind, each.name) == (kind, name)), None
+        )
+
+    def unfinished(self) -> Journal | None:
+        """The newest operation of which something is left to do, or None."""
+        return next((each for each in self._journals() if not each.progress.is_finished), None)
+
+    def _journals(self) -> Iterator[Journal]:
+        """Every journal, the newest first. A folder without one was never an operation."""
+        for folder in sorted(self._folders(), reverse=True):
+            data = _read(folder / _JOURNAL, MAX_JOURNAL_BYTES)
+            if data is None:
+                continue
+            try:
+                yield parse_journal(data)
+            except CorruptJournal:
+                raise LifecycleFailed(Fault.UNREADABLE) from None
+
+    def _folders(self) -> list[Path]:
+        try:
+            return [path for path in self._folder.iterdir() if _FOLDER.fullmatch(path.name)]
+        except FileNotFoundError:
+            return []
+        except OSError:
+            raise LifecycleFailed(Fault.UNREADABLE) from None
+
+
+def _read(path: Path, max_bytes: int) -> bytes | None:
+    """The file, and at most one byte more than it may have; None if there is none."""
+    try:
+        with path.open("rb") as file:
+            return file.read(max_bytes + 1)
+    except FileNotFoundError:
+        return None
+    except OSError:
+        raise LifecycleFailed(Fault.UNREADABLE) from None
