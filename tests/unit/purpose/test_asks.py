@@ -10,7 +10,7 @@ from anvil_trio.purpose.hearing import Hearing, parse_hearing_form, parse_hearin
 from anvil_trio.purpose.sizes import Sizes
 from anvil_trio.purpose.speaking import NamedSpeech, Speech, parse_speech
 from anvil_trio.purpose.texts import TextAsk, parse_embedding, parse_rerank
-from tests.purpose.bodies import ask_of, embedding, form, named_speech
+from tests.purpose.bodies import ask_of, embedding, form, named_speech, speech
 
 SIZES = Sizes(2**20, 4096, 4096, 4096)
 TOLD = Told("name", "req_1", 5, 24_000)
@@ -42,6 +42,16 @@ def test_half_a_character_is_no_text():
     found = parse_embedding(b'{"model":"\\ud800","input":"x"}')
     assert isinstance(found, Problem)
     assert found.param is None
+
+
+@pytest.mark.parametrize("asked", [speech, named_speech])
+def test_the_characters_of_a_text_are_counted(asked):
+    """Not its bytes; one more than may be spoken is 413."""
+    fits = parse_speech(asked(input="é" * SIZES.max_text_chars)[1], SIZES)
+    assert not isinstance(fits, Problem)
+    found = parse_speech(asked(input="é" * (SIZES.max_text_chars + 1))[1], SIZES)
+    assert isinstance(found, Problem)
+    assert found.status == 413
 
 
 def test_a_voice_is_passed_on():
