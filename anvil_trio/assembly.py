@@ -32,6 +32,7 @@ from anvil_trio.intent.intents import Intents
 from anvil_trio.intent.keeper import IntentKeeper
 from anvil_trio.log_events import LogEvent, log_event
 from anvil_trio.names import DIRECT_MEMBER, Alias, MemberId, OwnerId, TierId
+from anvil_trio.purpose.opening import open_services
 from anvil_trio.readiness.prober import Prober
 from anvil_trio.signals.ceilings import CeilingReader
 from anvil_trio.signals.sampler import Sampler
@@ -94,6 +95,9 @@ async def open_house(
                     config.server.budgets,
                 ),
                 counts=open_admission(actors, _COUNTS_AT_ONCE, _THIS_PROCESS, name="counts"),
+                audio=open_admission(
+                    actors, config.router.audio_max_concurrency, _THIS_PROCESS, name="audio"
+                ),
                 management=_management(actors, intents),
                 tiers=tiers,
                 log=DecisionLog(Ring(), journal, bus, _span_export(actors, post)),
@@ -178,6 +182,7 @@ async def open_generation(
         for member_id in tier.member_ids
     }
     keys = {TierId(tier.id): secrets.get(tier.auth_env) or None for tier in config.tiers}
+    services, service_transports = open_services(config, secrets, make_transport)
     prober, sampler, ceilings = _readers(house, config, transports, keys, life)
     routes = _routes(house, config, transports, keys, life, prober.hasten)
     try:
@@ -193,21 +198,24 @@ async def open_generation(
                 public_sha256=public_sha256(config),
                 signal_of=sampler.signal,
                 life=life,
-                found=Found(
-                    until_known=prober.until_known,
-                    readiness_of=prober.readiness,
-                    ceiling_of=lambda tier_id: (
-                        ceilings.known(tier_id) or config.tier(tier_id).ceiling
-                    ),
-                ),
+                services=services,
+                found=_found(config, prober, ceilings),
             )
             nursery.cancel_scope.cancel()
         await life.until_unused()
     finally:
         with trio.move_on_after(1, shield=True):
-            for transport in transports.values():
+            for transport in (*transports.values(), *service_transports):
                 await transport.aclose()
         life.close()
+
+
+def _found(config: RouterConfig, prober: Prober, ceilings: CeilingReader) -> Found:
+    return Found(
+        until_known=prober.until_known,
+        readiness_of=prober.readiness,
+        ceiling_of=lambda tier_id: ceilings.known(tier_id) or config.tier(tier_id).ceiling,
+    )
 
 
 def _readers(

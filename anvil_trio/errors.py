@@ -26,10 +26,12 @@ class Code(StrEnum):
     INVALID_REQUEST = "invalid_request"
     CONTEXT_LENGTH_EXCEEDED = "context_length_exceeded"
     UNSUPPORTED_MEDIA = "unsupported_media"
+    UNSUPPORTED_AUDIO_MODE = "unsupported_audio_mode"
     INVALID_TRANSITION = "invalid_transition"
     AUTHENTICATION = "authentication_error"
     SCOPE_DENIED = "authorization_scope_denied"
     MODEL_NOT_FOUND = "model_not_found"
+    ROUTE_NOT_FOUND = "route_not_found"
     NOT_FOUND = "not_found"
     METHOD_NOT_ALLOWED = "method_not_allowed"
     BODY_TIMEOUT = "body_timeout"
@@ -49,6 +51,7 @@ class Code(StrEnum):
     IDLE_TIMEOUT = "idle_timeout"
     REQUEST_TIMEOUT = "request_timeout"
     CONNECT_TIMEOUT = "connect_timeout"
+    UPSTREAM_TIMEOUT = "upstream_timeout"
     UPSTREAM_ERROR = "upstream_error"
     UPSTREAM_REFUSED = "upstream_refused"
     UPSTREAM_RATE_LIMITED = "rate_limited"
@@ -104,6 +107,12 @@ _TABLE: dict[Code, tuple[int, str, str, int | None]] = {
         "This model does not take this kind of content.",
         None,
     ),
+    Code.UNSUPPORTED_AUDIO_MODE: (
+        422,
+        "invalid_request_error",
+        "Audio is taken whole only: `is_final` must be true.",
+        None,
+    ),
     Code.INVALID_TRANSITION: (400, "invalid_request_error", "The transition is not valid.", None),
     Code.AUTHENTICATION: (
         401,
@@ -116,6 +125,12 @@ _TABLE: dict[Code, tuple[int, str, str, int | None]] = {
         404,
         "invalid_request_error",
         "The model does not exist here; GET /v1/models lists those that do.",
+        None,
+    ),
+    Code.ROUTE_NOT_FOUND: (
+        404,
+        "invalid_request_error",
+        "The audio route does not exist here.",
         None,
     ),
     Code.NOT_FOUND: (404, "invalid_request_error", "There is nothing at this path.", None),
@@ -176,6 +191,7 @@ _TABLE: dict[Code, tuple[int, str, str, int | None]] = {
     ),
     Code.IDLE_TIMEOUT: (504, "timeout_error", "The model stopped answering.", None),
     Code.REQUEST_TIMEOUT: (504, "timeout_error", "The request took too long.", None),
+    Code.UPSTREAM_TIMEOUT: (504, "timeout_error", "The service took too long to answer.", None),
     Code.CONNECT_TIMEOUT: (504, "timeout_error", "The model could not be reached in time.", None),
     Code.UPSTREAM_ERROR: (502, "api_error", "The model's answer could not be used.", None),
     Code.UPSTREAM_REFUSED: (

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Literal
 
 from anvil_trio.names import ClientId, MemberId, RequestId, TierId
 
@@ -18,6 +19,8 @@ __all__ = [
     "Readiness",
     "Schedule",
     "Served",
+    "ServiceFacts",
+    "ServiceKind",
     "Silence",
     "TierPhase",
     "TierSnapshot",
@@ -74,6 +77,24 @@ class Verdict:
     checked_at: float | None = None
     served: Served | None = None
     took_s: float | None = field(default=None, compare=False)
+
+
+ServiceKind = Literal["embedding", "rerank", "stt", "tts"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceFacts:
+    """What may be shown of a service beside chat.
+
+    `kind` is a record's word, `name` what callers call it. Of several of one kind a caller who
+    names none means the one that `is_default`.
+    """
+
+    id: str
+    kind: ServiceKind
+    name: str
+    sample_rate: int | None = None
+    is_default: bool = False
 
 
 class Freshness(StrEnum):

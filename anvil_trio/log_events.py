@@ -44,6 +44,8 @@ class LogEvent(Enum):
 
     TRACE_SPANS_DROPPED = ("trace_spans_dropped", logging.WARNING, ("dropped", "reason"))
 
+    SERVICE_SKIPPED = ("service_skipped", logging.WARNING, ("service",))
+
     def __init__(self, line: str, level: int, fields: tuple[str, ...]) -> None:
         self.line = line
         self.level = level

@@ -21,6 +21,8 @@ def find_restart_need(
     if new.server != old.server or new_secrets.clients != old_secrets.clients:
         return _NEED
     shared = _credentials(old) & _credentials(new)
+    if new.router.audio_max_concurrency != old.router.audio_max_concurrency:
+        return _NEED  # the pool counts for as long as the process lives
     if any(old_secrets.get(name) != new_secrets.get(name) for name in shared):
         return _NEED
     return None
@@ -28,4 +30,5 @@ def find_restart_need(
 
 def _credentials(config: RouterConfig) -> set[str]:
     named = {tier.auth_env for tier in config.tiers}
-    return named if config.server.auth_env is None else {*named, config.server.auth_env}
+    others = (config.server.auth_env, *(service.auth_env for service in config.services))
+    return named | {name for name in others if name is not None}

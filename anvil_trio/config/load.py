@@ -195,6 +195,12 @@ def _named_secrets(config: RouterConfig) -> Iterator[tuple[str, str, bool]]:
         yield "server.auth_env", config.server.auth_env, True
     for index, tier in enumerate(config.tiers):
         yield f"router.tiers[{index}].auth_env", tier.auth_env, False
+    for index, model in enumerate(config.purpose_models):
+        if model.auth_env is not None:
+            yield f"router.purpose_models[{index}].auth_env", model.auth_env, False
+    for index, route in enumerate(config.audio_routes):
+        if route.auth_env is not None:
+            yield f"router.audio_routes[{index}].auth_env", route.auth_env, False
 
 
 def _unresolved(path: str, message: str) -> ConfigProblem:

@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
 from anvil_trio.config.fields import (
+    AudioUrl,
     AutoCeiling,
     Ceiling,
     ClientLimits,
@@ -42,9 +43,11 @@ from anvil_trio.facts import Served
 from anvil_trio.names import DIRECT_MEMBER, Alias, ClientId, MemberId, TierId, normalise_alias
 
 __all__ = [
+    "AudioRoute",
     "Compat",
     "Frozen",
     "MediaPolicy",
+    "PurposeModel",
     "ReplicaIdentity",
     "ReplicaMember",
     "RouterConfig",
@@ -267,6 +270,43 @@ class Tier(TierSettings):
         return {MemberId(member.id): member.base_url for member in self.replicas}[member_id]
 
 
+class PurposeModel(Frozen):
+    """One `[[router.purpose_models]]`: callers name `model`, and so is it called upstream."""
+
+    id: Text
+    kind: Annotated[Literal["embedding", "rerank"], Choice()]
+    model: Text
+    base_url: DirectUrl = Field(repr=False)
+    auth_env: EnvName | None = Field(default=None, repr=False)
+    timeout: Period | None = None
+
+    @property
+    def word(self) -> str:
+        """What a record and a number call its kind."""
+        return self.kind
+
+
+class AudioRoute(Frozen):
+    """One `[[router.audio_routes]]`: callers name `id`, upstream it is called `model`."""
+
+    id: Text
+    purpose: Annotated[Literal["stt", "tts"], Choice()]
+    model: Text
+    base_url: AudioUrl = Field(repr=False)
+    source_sample_rate: Annotated[int, whole(8000, 192_000)] | None = None
+    timeout: Period | None = None
+    auth_env: EnvName | None = Field(default=None, repr=False)
+    default: Flag = False
+
+    @property
+    def word(self) -> str:
+        """What a record and a number call its kind."""
+        return self.purpose
+
+
+_AUDIO_BYTES = whole(1024, 33_554_432)
+
+
 class RouterSettings(Frozen):
     """The scalars of `[router]`."""
 
@@ -276,6 +316,10 @@ class RouterSettings(Frozen):
     availability_probe_timeout: Period = 1.0
     availability_probe_max_bytes: Annotated[int, whole(256, 1_048_576)] = 65_536
     availability_failures: Annotated[int, whole(1, 10)] = 2
+    audio_max_input_bytes: Annotated[int, _AUDIO_BYTES] = 4_194_304
+    audio_max_output_bytes: Annotated[int, _AUDIO_BYTES] = 4_194_304
+    audio_max_text_chars: Annotated[int, _AUDIO_BYTES] = 16_384
+    audio_max_concurrency: Annotated[int, whole(1, 16)] = 4
 
 
 class RouterConfig(Frozen):
@@ -287,8 +331,15 @@ class RouterConfig(Frozen):
     routes: Annotated[
         Mapping[str, TierId], AfterValidator(MappingProxyType)
     ]  # normalised alias -> tier, in the order of the file
+    purpose_models: tuple[PurposeModel, ...] = ()
+    audio_routes: tuple[AudioRoute, ...] = ()
     source: bytes = Field(default=b"", repr=False)
     sha256: str = ""
+
+    @property
+    def services(self) -> tuple[PurposeModel | AudioRoute, ...]:
+        """Everything beside chat, in the order of the file."""
+        return (*self.purpose_models, *self.audio_routes)
 
     def tier(self, tier_id: TierId) -> Tier:
         """The tier of that id. KeyError if there is none."""

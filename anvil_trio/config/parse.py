@@ -7,6 +7,7 @@ from anvil_trio.config.router import (
     find_router_problems,
     make_aliases,
     make_router,
+    make_services,
     make_tiers,
     read_router,
 )
@@ -31,11 +32,14 @@ def parse_config(data: bytes) -> RouterConfig:
     problems += find_router_problems(router, server, may_be_empty=has_media(server))
     if problems:
         raise ConfigError(problems)
+    purpose_models, audio_routes = make_services(router)
     return RouterConfig(
         server=make_server(server),
         router=make_router(router),
         tiers=make_tiers(router),
         routes=make_aliases(router),
+        purpose_models=purpose_models,
+        audio_routes=audio_routes,
         source=document.source,
         sha256=document.sha256,
     )

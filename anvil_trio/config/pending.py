@@ -10,7 +10,6 @@ from anvil_trio.config.problems import ConfigProblem, ProblemCode
 from anvil_trio.config.table import Table
 
 __all__ = [
-    "PENDING_IN_ROUTER",
     "PENDING_IN_SERVER",
     "PENDING_IN_TIER",
     "find_pending",
@@ -21,14 +20,6 @@ PENDING_IN_SERVER = (
     "media_principal",
     "media_scopes",
     "media_public_origin",
-)
-PENDING_IN_ROUTER = (
-    "purpose_models",
-    "audio_routes",
-    "audio_max_input_bytes",
-    "audio_max_output_bytes",
-    "audio_max_text_chars",
-    "audio_max_concurrency",
 )
 PENDING_IN_TIER = ("context_admission",)
 

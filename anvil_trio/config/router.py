@@ -2,16 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
 
-from anvil_trio.config.kinds import whole
-from anvil_trio.config.model import RouterSettings, Tier
-from anvil_trio.config.pending import PENDING_IN_ROUTER, find_pending
+from anvil_trio.config.model import AudioRoute, PurposeModel, RouterSettings, Tier
 from anvil_trio.config.problems import ConfigProblem, ProblemCode, find_duplicates
 from anvil_trio.config.routes import Route, find_route_problems, make_routes, read_routes
 from anvil_trio.config.services import (
     find_audio_problems,
     find_purpose_problems,
+    make_audio_routes,
+    make_purpose_models,
     read_audio_routes,
     read_purpose_models,
 )
@@ -24,23 +23,19 @@ __all__ = [
     "find_router_problems",
     "make_aliases",
     "make_router",
+    "make_services",
     "make_tiers",
     "read_router",
 ]
 
 _TABLES = frozenset({"tiers", "model_routes", "purpose_models", "audio_routes"})
-_AUDIO_BYTES = whole(1024, 33_554_432)
 
 
 class _RouterTable(RouterSettings):
-    """The keys of the file; those of the services beside chat have no use yet."""
+    """The keys of the file."""
 
     purpose_models: tuple[object, ...] = ()  # checked by `services.py`, as the next
     audio_routes: tuple[object, ...] = ()
-    audio_max_input_bytes: Annotated[int, _AUDIO_BYTES] = 4_194_304
-    audio_max_output_bytes: Annotated[int, _AUDIO_BYTES] = 4_194_304
-    audio_max_text_chars: Annotated[int, _AUDIO_BYTES] = 16_384
-    audio_max_concurrency: Annotated[int, whole(1, 16)] = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +82,6 @@ def find_router_problems(
     yield from find_purpose_problems(router.purpose_models)
     yield from find_audio_problems(router.audio_routes, router.table.at("audio_routes"), server)
     yield from _check_ids(router)
-    yield from find_pending(router.table, PENDING_IN_ROUTER)
 
 
 def make_router(router: RouterTables) -> RouterSettings:
@@ -103,6 +97,13 @@ def make_tiers(router: RouterTables) -> tuple[Tier, ...]:
 def make_aliases(router: RouterTables) -> dict[str, TierId]:
     """The routes, in the order of the file, of a table without problems."""
     return make_routes(router.routes)
+
+
+def make_services(
+    router: RouterTables,
+) -> tuple[tuple[PurposeModel, ...], tuple[AudioRoute, ...]]:
+    """The services beside chat, in the order of the file, of a table without problems."""
+    return make_purpose_models(router.purpose_models), make_audio_routes(router.audio_routes)
 
 
 def _check_shape(table: Table, *, may_be_empty: bool) -> Iterator[ConfigProblem]:

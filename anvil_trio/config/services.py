@@ -2,50 +2,39 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Annotated, Literal
 
-from anvil_trio.config.fields import AudioUrl, DirectUrl, EnvName, Flag, Period, Text
-from anvil_trio.config.kinds import Choice, whole
-from anvil_trio.config.model import Frozen
+from anvil_trio.config.model import AudioRoute, PurposeModel
 from anvil_trio.config.problems import ConfigProblem, ProblemCode, find_duplicates
 from anvil_trio.config.table import Rows, Table, read_rows
 
 __all__ = [
     "find_audio_problems",
     "find_purpose_problems",
+    "make_audio_routes",
+    "make_purpose_models",
     "read_audio_routes",
     "read_purpose_models",
 ]
 
 
-class _PurposeModel(Frozen):
-    id: Text
-    kind: Annotated[Literal["embedding", "rerank"], Choice()]
-    model: Text
-    base_url: DirectUrl
-    auth_env: EnvName | None = None
-    timeout: Period | None = None
-
-
-class _AudioRoute(Frozen):
-    id: Text
-    purpose: Annotated[Literal["stt", "tts"], Choice()]
-    model: Text
-    base_url: AudioUrl
-    source_sample_rate: Annotated[int, whole(8000, 192_000)] | None = None
-    timeout: Period | None = None
-    auth_env: EnvName | None = None
-    default: Flag = False
-
-
 def read_purpose_models(raw: object, path: str) -> Rows:
     """The embedding and rerank models, each checked by itself."""
-    return read_rows(_PurposeModel, raw, path)
+    return read_rows(PurposeModel, raw, path)
 
 
 def read_audio_routes(raw: object, path: str) -> Rows:
     """The speech routes, each checked by itself."""
-    return read_rows(_AudioRoute, raw, path)
+    return read_rows(AudioRoute, raw, path)
+
+
+def make_purpose_models(models: Rows) -> tuple[PurposeModel, ...]:
+    """The models, in the order of the file, of tables without problems."""
+    return tuple(PurposeModel.model_validate(dict(model.raw)) for model in models)
+
+
+def make_audio_routes(routes: Rows) -> tuple[AudioRoute, ...]:
+    """The routes, in the order of the file, of tables without problems."""
+    return tuple(AudioRoute.model_validate(dict(route.raw)) for route in routes)
 
 
 def find_purpose_problems(models: Rows) -> Iterator[ConfigProblem]:

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from anvil_trio.config.model import Tier
 from anvil_trio.decisions.dropped import recorded_names
 from anvil_trio.decisions.record import (
     UNKNOWN_MODEL_ROUTE,
@@ -35,10 +35,39 @@ from anvil_trio.names import (
     is_correlation_token,
 )
 
-__all__ = ["CallerIds", "RecordBuilder"]
+__all__ = ["CallerIds", "RecordBuilder", "Target"]
 
 _NO_LIMIT = OutputLimit()
 _NOTHING_REPORTED = Usage()
+
+
+class Target(Protocol):
+    """What a record needs to know of whatever a request was meant for: a tier, or a service."""
+
+    @property
+    def id(self) -> str:
+        """Its name in the configuration."""
+        ...
+
+    @property
+    def is_replica(self) -> bool:
+        """Whether it has members that are named."""
+        ...
+
+    @property
+    def is_capacity(self) -> bool:
+        """Whether its members are ranked by how full they are."""
+        ...
+
+    @property
+    def context_limit(self) -> int | None:
+        """How many tokens it takes at the most, where that is known."""
+        ...
+
+    @property
+    def member_ids(self) -> tuple[MemberId, ...]:
+        """All that may be selected."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +115,7 @@ class RecordBuilder:
     live_usage: Callable[[], Usage] | None = None  # while a reply is read: the counts so far
 
     _route: str = field(default=UNPARSED_ROUTE, init=False)
-    _tier: Tier | None = field(default=None, init=False)
+    _tier: Target | None = field(default=None, init=False)
     _member_id: MemberId | None = field(default=None, init=False)
     _schedule: Schedule | None = field(default=None, init=False)
     _is_finished: bool = field(default=False, init=False)
@@ -97,7 +126,7 @@ class RecordBuilder:
         return self._route
 
     @property
-    def tier(self) -> Tier | None:
+    def tier(self) -> Target | None:
         """The tier of the alias, once it is known."""
         return self._tier
 
@@ -106,8 +135,8 @@ class RecordBuilder:
         """The engine's counts, also before its reply has ended."""
         return self.usage if self.live_usage is None else self.live_usage()
 
-    def routed(self, alias: Alias, tier: Tier) -> None:
-        """The caller's model is configured: this alias, this tier (R001)."""
+    def routed(self, alias: Alias | RequestKind, tier: Target) -> None:
+        """The caller's model is configured: this alias, this tier (R001); or a kind, a service."""
         self._route = alias
         self._tier = tier
 

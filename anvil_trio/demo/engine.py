@@ -1,4 +1,4 @@
-"""An embedded engine: OpenAI's chat API over deterministic text, as fast as its slots allow."""
+"""An embedded engine: OpenAI's API over deterministic texts and tones, as its slots allow."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -6,6 +6,7 @@ from typing import Protocol, cast
 
 import trio
 
+from anvil_trio.demo.beside import PATHS, answer_beside
 from anvil_trio.demo.chat import (
     ChatOrder,
     Refusal,
@@ -18,6 +19,7 @@ from anvil_trio.demo.chat import (
     render_start,
 )
 from anvil_trio.demo.slots import Pace, SlotPool
+from anvil_trio.demo.tones import Sounded
 from anvil_trio.web.asgi_types import Receive, Scope, Send
 
 __all__ = ["Engine", "EngineOptions"]
@@ -48,9 +50,9 @@ class EngineOptions:
 class Engine:
     """One model server as an ASGI application.
 
-    `GET /health`, `GET /v1/models` and `POST /v1/chat/completions`, plain and streamed. Equal
-    requests get equal bytes. A client that leaves frees its slot in the step in which the server
-    learns of it.
+    `GET /health`, `GET /v1/models` and `POST /v1/chat/completions`, plain and streamed, and the
+    paths beside chat. Equal requests get equal bytes. A client that leaves frees its slot in the
+    step in which the server learns of it.
     """
 
     def __init__(self, options: EngineOptions) -> None:
@@ -71,6 +73,8 @@ class Engine:
                     await _reply(send, 200, models)
                 case ("POST", "/v1/chat/completions"):
                     await self._chat(receive, send)
+                case ("POST", path) if path in PATHS:
+                    await self._beside(str(path), scope, receive, send)
                 case _:
                     await _refuse(send, _NOT_FOUND)
 
@@ -92,6 +96,31 @@ class Engine:
                 await slot.written(len(order.reply))
             await _reply(send, 200, render_reply(order))
 
+    async def _beside(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """Each piece of the answer is as long in the making as a token."""
+        body = await _read_body(receive)
+        if body is None:
+            return
+        answer = (
+            body
+            if isinstance(body, Refusal)
+            else answer_beside(path, _content_type(scope), body, self.options.model)
+        )
+        if isinstance(answer, Refusal):
+            await _refuse(send, answer)
+        else:
+            await self._sound(answer, send)
+
+    async def _sound(self, answer: Sounded, send: Send) -> None:
+        *parts, last = answer.pieces
+        async with self.slots.slot(0) as slot:
+            await slot.written(1)
+            await _start(send, 200, answer.content_type)
+            for written, part in enumerate(parts, start=2):
+                await _part(send, part)
+                await slot.written(written)
+        await _part(send, last, is_last=True)
+
     async def _stream(self, order: ChatOrder, send: Send) -> None:
         """The head goes out at once, each token when it is due; the slot is left before the end."""
         await _start(send, 200, b"text/event-stream")
@@ -111,6 +140,11 @@ def _watch(scope: Scope, life: trio.CancelScope) -> None:
     client.on_gone = life.cancel
     if client.gone:
         life.cancel()
+
+
+def _content_type(scope: Scope) -> bytes:
+    headers = cast("list[tuple[bytes, bytes]]", scope["headers"])
+    return dict(headers).get(b"content-type", b"")
 
 
 async def _read_body(receive: Receive) -> bytes | Refusal | None:

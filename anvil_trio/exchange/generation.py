@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from anvil_trio.config.model import RouterConfig, Tier
 from anvil_trio.exchange.deadlines import Limits
 from anvil_trio.exchange.lifetime import Lifetime
+from anvil_trio.exchange.services import Services
 from anvil_trio.facts import Readiness
 from anvil_trio.names import DIRECT_MEMBER, Alias, MemberId, TierId, normalise_alias
 from anvil_trio.tiers.actor import TierHandle
@@ -63,6 +64,7 @@ class Generation:
     signal_of: SignalOf = unwatched
     life: Lifetime = field(default_factory=Lifetime)
     found: Found | None = None
+    services: Services = field(default_factory=Services)  # beside chat
 
     def resolve(self, model: str) -> Route | None:
         """R001: the one route of a caller's model name, or None.

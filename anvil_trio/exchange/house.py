@@ -79,6 +79,7 @@ class House:
 
     admission: AdmissionHandle
     counts: AdmissionHandle  # questions to engines how many tokens a request has
+    audio: AdmissionHandle  # requests to speech services, beside the front door's place of each
     management: Management
     tiers: Tiers
     log: DecisionLog

@@ -13,7 +13,7 @@ from anvil_trio.config.model import RouterConfig
 from anvil_trio.decisions.record import UNKNOWN_MODEL_ROUTE, UNPARSED_ROUTE
 from anvil_trio.decisions.words import AttemptReason, WorkloadOutcome
 from anvil_trio.meters.numbers import Spread, Tally
-from anvil_trio.names import MemberId, TierId
+from anvil_trio.names import DIRECT_MEMBER, MemberId, TierId
 
 __all__ = [
     "ATTEMPT_WORDS",
@@ -99,6 +99,12 @@ class Meters:
             for member_id in tier.member_ids:
                 if (tier_id, member_id) not in self._members:
                     self._members[tier_id, member_id] = _new_member()
+
+        for service in config.services:
+            where = TierId(service.id)
+            if (service.word, where) not in self._routes:
+                self._routes[service.word, where] = self._new_route()
+                self._members[where, DIRECT_MEMBER] = _new_member()
 
     def probed(self, tier_id: TierId, member_id: MemberId, *, is_ready: bool) -> None:
         """A probe has ended; a timeout that changes no verdict yet is a failure too."""

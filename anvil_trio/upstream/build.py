@@ -11,7 +11,14 @@ from urllib.parse import SplitResult, urlsplit
 
 from anvil_trio.config.model import TierDialect
 
-__all__ = ["chat_url", "count_tokens_url", "request_headers", "root_url"]
+__all__ = [
+    "chat_url",
+    "count_tokens_url",
+    "request_headers",
+    "root_url",
+    "service_headers",
+    "service_url",
+]
 
 Header = tuple[bytes, bytes]
 
@@ -57,6 +64,12 @@ def count_tokens_url(base_url: str) -> str:
     return f"{_versioned(base_url)}/messages/count_tokens"
 
 
+def service_url(base_url: str, path: str) -> str:
+    """Where a service beside chat is asked: the base URL is taken as it is, with its version."""
+    parts = _split(base_url)
+    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}/{path}"
+
+
 def _versioned(base_url: str) -> str:
     parts = _split(base_url)
     path = parts.path.rstrip("/")
@@ -95,4 +108,19 @@ def request_headers(
     ]
     if key:
         headers.append((allowed.key_header, allowed.key_prefix + key.encode()))
+    return headers
+
+
+def service_headers(
+    key: str | None, request_id: str, *, content_type: bytes, accept: bytes
+) -> list[Header]:
+    """All headers of one request to a service beside chat, likewise; a caller says none of them."""
+    headers = [
+        (b"content-type", content_type),
+        (b"accept", accept),
+        (b"accept-encoding", b"identity"),
+        (b"x-request-id", request_id.encode()),
+    ]
+    if key:
+        headers.append((b"authorization", b"Bearer " + key.encode()))
     return headers

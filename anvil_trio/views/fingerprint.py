@@ -5,7 +5,15 @@ from hashlib import sha256
 import msgspec
 from pydantic import JsonValue
 
-from anvil_trio.config.model import Compat, MediaPolicy, ReplicaIdentity, RouterConfig, Tier
+from anvil_trio.config.model import (
+    AudioRoute,
+    Compat,
+    MediaPolicy,
+    PurposeModel,
+    ReplicaIdentity,
+    RouterConfig,
+    Tier,
+)
 
 __all__ = ["project_config", "public_sha256"]
 
@@ -26,6 +34,21 @@ def project_config(config: RouterConfig) -> dict[str, JsonValue]:
     return {
         "routes": dict(config.routes),
         "tiers": [_tier(tier) for tier in config.tiers],
+        "services": [*map(_purpose, config.purpose_models), *map(_audio, config.audio_routes)],
+    }
+
+
+def _purpose(model: PurposeModel) -> JsonValue:
+    return {"id": model.id, "kind": model.kind, "model": model.model}
+
+
+def _audio(route: AudioRoute) -> JsonValue:
+    return {
+        "id": route.id,
+        "kind": route.purpose,
+        "model": route.model,
+        "sample_rate": route.source_sample_rate,
+        "default": route.default,
     }
 
 

@@ -1,10 +1,11 @@
 """`GET /v1/health/tiers`: what the probes last found, one row per tier."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal
 
 from anvil_trio.config.model import RouterConfig, Tier
-from anvil_trio.facts import Verdict
+from anvil_trio.facts import ServiceFacts, ServiceKind, Verdict
 from anvil_trio.names import TierId
 from anvil_trio.views.readiness import VerdictOf
 from anvil_trio.views.replica import show_tier
@@ -14,6 +15,14 @@ __all__ = ["HealthPage", "TierHealth", "project_health"]
 
 TierStatus = Literal["up", "degraded", "down"]
 TierRole = Literal["llm", "embeddings", "rerank", "stt", "tts"]
+
+
+_ROLES: Mapping[ServiceKind, TierRole] = MappingProxyType({
+    "embedding": "embeddings",
+    "rerank": "rerank",
+    "stt": "stt",
+    "tts": "tts",
+})
 
 
 class TierHealth(Shape, frozen=True, kw_only=True):
@@ -28,16 +37,34 @@ class TierHealth(Shape, frozen=True, kw_only=True):
 
 
 class HealthPage(Shape, frozen=True, kw_only=True):
-    """One row per tier, in the order of the file."""
+    """One row per tier, in the order of the file, then one per service beside chat."""
 
     tiers: list[TierHealth]
 
 
 def project_health(
-    config: RouterConfig, verdict_of: VerdictOf, *, now: float, now_unix: float
+    config: RouterConfig,
+    verdict_of: VerdictOf,
+    *,
+    now: float,
+    now_unix: float,
+    services: Iterable[ServiceFacts] = (),
 ) -> HealthPage:
     """What is known now; nobody is asked. `now` is trio's clock, on which verdicts were made."""
-    return HealthPage(tiers=[_row(tier, verdict_of, now_unix - now) for tier in config.tiers])
+    rows = [_row(tier, verdict_of, now_unix - now) for tier in config.tiers]
+    return HealthPage(tiers=[*rows, *map(_service, services)])
+
+
+def _service(service: ServiceFacts) -> TierHealth:
+    """Services are not probed: like a tier without a health path they count as ready."""
+    return TierHealth(
+        id=service.id,
+        role=_ROLES[service.kind],
+        status="up",
+        last_check=None,
+        latency_ms=None,
+        reason="availability_not_configured",
+    )
 
 
 def _row(tier: Tier, verdict_of: VerdictOf, to_unix: float) -> TierHealth:

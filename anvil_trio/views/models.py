@@ -1,9 +1,10 @@
 """`GET /v1/models` and below: the configured aliases, in the order of the file."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from anvil_trio.config.model import RouterConfig, Tier
+from anvil_trio.facts import ServiceFacts, ServiceKind
 from anvil_trio.names import Alias, TierId
 from anvil_trio.views.declared import declared
 from anvil_trio.views.readiness import VerdictOf
@@ -17,14 +18,17 @@ from anvil_trio.views.replica import (
 )
 from anvil_trio.views.shape import ABSENT, Absent, Count, Shape
 
-__all__ = ["Model", "ModelPage", "as_served", "project_model", "project_models"]
+__all__ = ["Model", "ModelPage", "as_served", "project_model", "project_models", "project_services"]
 
 _CREATED = 1_700_000_000
 """A fixed moment: the listing must not change with the clock."""
 
 
 class Model(Shape, frozen=True, kw_only=True):
-    """One configured alias; a replica tier's has the last five keys."""
+    """One configured alias, or one service beside chat, which alone has a `kind`.
+
+    A replica tier's alias has the last five keys.
+    """
 
     id: str
     object: Literal["model"] = "model"
@@ -36,6 +40,7 @@ class Model(Shape, frozen=True, kw_only=True):
     max_output_tokens: Count | None
     images_per_request: Count | Absent = ABSENT
     video_per_request: Count | Absent = ABSENT
+    kind: ServiceKind | Absent = ABSENT
     logical_tier: str | Absent = ABSENT
     members: list[Member] | Absent = ABSENT
     replica_identity: DeclaredIdentity | Absent | None = ABSENT
@@ -73,6 +78,27 @@ def project_models(
 def project_model(config: RouterConfig, verdict_of: VerdictOf, alias: Alias) -> Model:
     """The one entry of a configured alias."""
     return project_models(config, verdict_of, only=alias).data[0]
+
+
+def project_services(services: Iterable[ServiceFacts], taken: Iterable[str] = ()) -> list[Model]:
+    """One entry for each name of a service beside chat, but for those that are `taken`."""
+    known = set(taken)
+    entries = []
+    for service in services:
+        if service.name not in known:
+            known.add(service.name)
+            entries.append(_service(service))
+    return entries
+
+
+def _service(service: ServiceFacts) -> Model:
+    return Model(
+        id=service.name,
+        name=service.name,
+        context_window=None,
+        max_output_tokens=None,
+        kind=service.kind,
+    )
 
 
 def as_served(tier: Tier, verdict_of: VerdictOf) -> Tier:

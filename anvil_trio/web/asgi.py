@@ -23,6 +23,7 @@ from anvil_trio.web.metrics import answer_metrics
 from anvil_trio.web.observe import VIEWS
 from anvil_trio.web.question import Question
 from anvil_trio.web.respond import send_json, send_problem
+from anvil_trio.web.services import answer_service, serves
 from anvil_trio.web.transition import answer_transition
 
 __all__ = ["App", "Application", "CurrentGeneration"]
@@ -128,6 +129,8 @@ class App:
             assert route.dialect is not None, "a chat route has its dialect"
             dialect = DIALECTS[route.dialect]
             await answer_chat(self.house, generation, who, dialect, scope, receive, send)
+        elif route.pool is router.Pool.SERVICES:
+            await self._serve(generation, route, who, scope, receive, send)
         elif route.name in COUNTERS:
             await answer_count(self.house, generation, COUNTERS[route.name], scope, receive, send)
         elif route.name == "activation":
@@ -140,6 +143,21 @@ class App:
         else:
             await self._show(generation, route, scope, send)
 
+    async def _serve(
+        self,
+        generation: Generation,
+        route: router.Route,
+        who: Principal,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        """A service beside chat; a path for which none is configured is not there."""
+        if serves(generation, route.name):
+            await answer_service(self.house, generation, who, route.name, scope, receive, send)
+        else:
+            await _send(send, route.path, headers_of(scope), problem(Code.NOT_FOUND))
+
     async def _show(
         self, generation: Generation, route: router.Route, scope: Scope, send: Send
     ) -> None:
@@ -150,7 +168,6 @@ class App:
         if route.name == "metrics":
             refusal = await answer_metrics(send, self.house, generation, query, headers)
             return None if refusal is None else await _send(send, path, headers, refusal)
-        path = text_of(scope, "path")
         question = Question(
             query,
             router.named_in(path),

@@ -21,7 +21,7 @@ from anvil_trio.web.auth import Principal
 from anvil_trio.web.respond import AsgiCaller, server_side
 from anvil_trio.web.watcher import run_watched
 
-__all__ = ["DIALECTS", "answer_chat", "safe_token", "said_headers"]
+__all__ = ["DIALECTS", "answer_chat", "call_of", "safe_token", "said_headers"]
 
 DIALECTS: Mapping[str, ClientDialect] = MappingProxyType({
     dialect.name: dialect for dialect in (CHAT, MESSAGES, RESPONSES)
@@ -43,11 +43,22 @@ async def answer_chat(
 ) -> None:
     """Run one exchange; under a server that does not tell of leaving, a watcher stands in."""
     headers = headers_of(scope)
-    gateway_id = RequestId(f"req_{uuid4().hex}")
-    call = Call(
+    call = call_of(principal, dialect, headers)
+    server = server_side(scope)
+    caller = AsgiCaller(receive, send, server, declared_length(headers))
+    work = partial(run_chat, house, generation, call, caller)
+    if server is None:
+        await run_watched(work, caller.wait_for_leaving, caller.has_left)
+    else:
+        await work()
+
+
+def call_of(principal: Principal, dialect: ClientDialect, headers: Headers) -> Call:
+    """What the head of a request says of it; its id is made here."""
+    return Call(
         dialect=dialect,
         client_id=principal.client_id,
-        gateway_request_id=gateway_id,
+        gateway_request_id=RequestId(f"req_{uuid4().hex}"),
         ids=CallerIds(
             request_id=safe_token(headers, b"x-request-id", b"request-id"),
             session_id=safe_token(headers, b"x-anvil-session-id", b"x-session-affinity"),
@@ -56,13 +67,6 @@ async def answer_chat(
         ),
         said_headers=said_headers(headers) if dialect is MESSAGES else (),
     )
-    server = server_side(scope)
-    caller = AsgiCaller(receive, send, server, declared_length(headers))
-    work = partial(run_chat, house, generation, call, caller)
-    if server is None:
-        await run_watched(work, caller.wait_for_leaving, caller.has_left)
-    else:
-        await work()
 
 
 def said_headers(headers: Headers) -> tuple[tuple[bytes, bytes], ...]:

@@ -16,7 +16,7 @@ from anvil_trio.views.capabilities import project_capabilities
 from anvil_trio.views.capacity import CapacityQuery, project_capacity
 from anvil_trio.views.fingerprints import project_fingerprints
 from anvil_trio.views.health import project_health
-from anvil_trio.views.models import project_model, project_models
+from anvil_trio.views.models import ModelPage, project_model, project_models, project_services
 from anvil_trio.views.query import Values
 from anvil_trio.views.scenario import Sizes
 from anvil_trio.views.status import project_status
@@ -38,7 +38,11 @@ async def _models(
 ) -> Page:
     if question.is_anthropic:
         return list_models(generation.config, generation.verdict_of, only=values.only)
-    return project_models(generation.config, generation.verdict_of, only=values.only)
+    page = project_models(generation.config, generation.verdict_of, only=values.only)
+    if values.only is not None:
+        return page
+    services = project_services(generation.services.facts, generation.config.routes)
+    return ModelPage(data=[*page.data, *services])
 
 
 async def _model(
@@ -46,11 +50,18 @@ async def _model(
 ) -> Page | Problem:
     found = generation.config.resolve(question.named)
     if found is None:
-        return problem(Code.MODEL_NOT_FOUND, param="model")
+        return _service_named(generation, question)
     alias, tier = found
     if question.is_anthropic:
         return show_model(alias, tier, generation.verdict_of)
     return project_model(generation.config, generation.verdict_of, alias)
+
+
+def _service_named(generation: Generation, question: Question) -> Page | Problem:
+    """The entry of a service beside chat, which clients of Anthropic's kind cannot use."""
+    facts = [each for each in generation.services.facts if each.name == question.named]
+    entries = [] if question.is_anthropic else project_services(facts)
+    return entries[0] if entries else problem(Code.MODEL_NOT_FOUND, param="model")
 
 
 async def _capacity(
@@ -105,6 +116,7 @@ async def _health_tiers(
         generation.verdict_of,
         now=trio.current_time(),
         now_unix=house.wall_clock(),
+        services=generation.services.facts,
     )
 
 

@@ -41,6 +41,7 @@ class Pool(StrEnum):
     """Which bound a route's requests count against."""
 
     CHAT = "chat"  # the front door's permits
+    SERVICES = "services"  # likewise, but for the clients' budgets; speech has few places besides
     MANAGEMENT = "management"  # the operator's orders: few at once, and never a chat place
     FEED = "feed"  # few and long: a subscriber's WebSocket, which takes no chat place
     NONE = "none"  # read-only: takes no place and waits for nothing but its actor's answer
@@ -132,6 +133,16 @@ _TABLE = (
         "responses",
         Pool.NONE,
         "How many tokens a Responses request has: an estimate.",
+    ),
+    *(
+        Route("POST", path, name, Scope.OPERATOR, "chat", Pool.SERVICES, summary)
+        for path, name, summary in (
+            ("/v1/embeddings", "embeddings", "Embeddings, by a purpose model."),
+            ("/v1/rerank", "rerank", "Documents in order, by a purpose model."),
+            ("/v1/audio/transcriptions", "transcriptions", "Speech to text, by an audio route."),
+            ("/v1/audio/translations", "translations", "Speech to English, by an audio route."),
+            ("/v1/audio/speech", "speech", "Text to speech, by an audio route."),
+        )
     ),
     _page(
         "/v1/models",

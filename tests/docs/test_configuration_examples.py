@@ -7,9 +7,11 @@ from collections.abc import Mapping
 import pytest
 from pydantic import BaseModel
 
-from anvil_trio.config import router, server, services, tiers
+from anvil_trio.config import router, server, tiers
 from anvil_trio.config.model import (
+    AudioRoute,
     Compat,
+    PurposeModel,
     ReplicaIdentity,
     ReplicaMember,
     RouterSettings,
@@ -17,7 +19,7 @@ from anvil_trio.config.model import (
     Tier,
 )
 from anvil_trio.config.parse import ConfigError, parse_config
-from anvil_trio.config.pending import PENDING_IN_ROUTER, PENDING_IN_SERVER, PENDING_IN_TIER
+from anvil_trio.config.pending import PENDING_IN_SERVER, PENDING_IN_TIER
 from tests.house.tree import ROOT
 
 PAGE = (ROOT / "docs" / "CONFIGURATION.md").read_text(encoding="utf-8")
@@ -32,8 +34,8 @@ MODELS: Mapping[str, type[BaseModel]] = {
     "### `[[router.tiers.replicas]]`": ReplicaMember,
     "### `[router.tiers.replica_identity]`": ReplicaIdentity,
     "### `[router.tiers.compat]`": tiers._CompatTable,
-    "## `[[router.purpose_models]]`": services._PurposeModel,
-    "## `[[router.audio_routes]]`": services._AudioRoute,
+    "## `[[router.purpose_models]]`": PurposeModel,
+    "## `[[router.audio_routes]]`": AudioRoute,
 }
 TABLES_OF = {
     "## `[router]`": {"tiers": "required", "model_routes": "required"},
@@ -50,7 +52,7 @@ TABLES_OF = {
 }
 PENDING = {
     "## `[server]`": PENDING_IN_SERVER,
-    "## `[router]`": PENDING_IN_ROUTER,
+    "## `[router]`": (),
     "## `[[router.tiers]]`": PENDING_IN_TIER,
 }
 

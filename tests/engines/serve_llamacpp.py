@@ -1,5 +1,7 @@
 """Runs llama.cpp's own HTTP server: `python -m tests.engines.serve_llamacpp MODEL.gguf PORT`.
 
+A third word, `embeddings`, makes it serve those and nothing else.
+
 One line with its address is printed once it listens; it ends when its standard input closes, so it
 cannot outlive whoever started it.
 """
@@ -11,7 +13,7 @@ import xllamacpp
 __all__ = ["serve"]
 
 
-def serve(model: str, port: int) -> None:
+def serve(model: str, port: int, *, embeds: bool = False) -> None:
     """Serve `model` on loopback under the name `tiny` until standard input closes."""
     settings = xllamacpp.CommonParams()
     settings.model.path = model
@@ -21,6 +23,9 @@ def serve(model: str, port: int) -> None:
     settings.n_ctx = 262_144
     settings.n_parallel = 2  # each gets half of it
     settings.use_jinja = True
+    if embeds:
+        settings.embedding = True
+        settings.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
     settings.endpoint_metrics = True
     settings.endpoint_props = True
     settings.cpuparams.n_threads = 1
@@ -32,4 +37,4 @@ def serve(model: str, port: int) -> None:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1], int(sys.argv[2]))
+    serve(sys.argv[1], int(sys.argv[2]), embeds="embeddings" in sys.argv[3:])

@@ -1,6 +1,7 @@
 """What a caller may ask and an engine may answer, each with canaries, one name for each."""
 
 import json
+from base64 import b64encode
 from collections.abc import Mapping
 
 from anvil_trio.upstream.stream import END, Head
@@ -16,12 +17,25 @@ from tests.support.fake_upstream import (
     stream,
 )
 
-__all__ = ["ANSWERS", "ASKED", "PATHS"]
+__all__ = ["ANSWERS", "ASKED", "CONTENT_TYPES", "OWN_ANSWERS", "PATHS", "SERVICES"]
 
 PATHS = {
     "chat": "/v1/chat/completions",
     "messages": "/v1/messages",
     "responses": "/v1/responses",
+    "embeddings": "/v1/embeddings",
+    "rerank": "/v1/rerank",
+    "form": "/v1/audio/translations",
+    "named hearing": "/v1/audio/transcriptions",
+    "speech": "/v1/audio/speech",
+    "named speech": "/v1/audio/speech",
+}
+SERVICES = frozenset(PATHS.keys() - {"chat", "messages", "responses"})
+"""What is the operator's alone, and goes to one service without a tier."""
+
+CONTENT_TYPES = {
+    name: b"multipart/form-data; boundary=kanarie" if name == "form" else b"application/json"
+    for name in PATHS
 }
 
 _SECRET = "kanarie-from-the-engine"
@@ -76,7 +90,7 @@ _ENDING = _event(
 )
 _ERROR = {"error": {"message": _SECRET, "type": _SECRET, "code": _SECRET, "param": _SECRET}}
 
-ANSWERS: Mapping[str, Reply] = {
+_CHAT_ANSWERS: Mapping[str, Reply] = {
     "refused": REFUSED,
     "connect stalls": STALLED_CONNECT,
     "write breaks": BROKEN_WRITE,
@@ -134,6 +148,28 @@ ANSWERS: Mapping[str, Reply] = {
     ),
 }
 
+_BYTES = ((b"content-type", b"audio/kanarie; kanarie=1"), (b"x-kanarie", b"kanarie"))
+_OWN_EVENT = _event("transcript.text.delta", delta=SAID, model=_SECRET)
+
+OWN_ANSWERS: Mapping[str, Reply] = {
+    "embedded": reply(json.dumps({"data": [{"said": SAID}], "model": _SECRET}).encode()),
+    "ranked": reply(
+        json.dumps({"results": [{"said": SAID}], "model": _SECRET}).encode(), headers=_LOUD
+    ),
+    "heard": reply(json.dumps({"text": SAID}).encode(), headers=_LOUD),
+    "subtitles": reply(SAID.encode(), headers=((b"content-type", b"text/vtt; kanarie=1"),)),
+    "spoken": reply(SAID.encode(), headers=_BYTES),
+    "too much is said": reply(SAID.encode() * 1_000_000, headers=_BYTES),
+    "own stream": stream(b": kanarie\n\n", _OWN_EVENT, b"data: [DONE]\n\n"),
+    "own stream breaks": Reply((Head(200, SSE), _OWN_EVENT, b"data: kanarie", Fault.RESET)),
+    "own stream errs": stream(_OWN_EVENT, b"data: " + json.dumps(_ERROR).encode() + b"\n\n"),
+    "own stream is named kanarie": stream(_event("error", said="kanarie")),
+    "audio breaks": Reply((Head(200, _BYTES), SAID.encode(), Fault.RESET)),
+}
+"""What services may answer; to a chat none of it is an answer."""
+
+ANSWERS: Mapping[str, Reply] = {**_CHAT_ANSWERS, **OWN_ANSWERS}
+
 _TOOL = {
     "type": "function",
     "function": {
@@ -156,7 +192,51 @@ def _asks(text: str, model: str, **more: object) -> dict[str, bytes]:
             **more,
         }).encode(),
         "responses": json.dumps({"model": model, "input": text, **more}).encode(),
+        **_service_asks(text, model, **more),
     }
+
+
+_NAMES = {"embeddings": "embed.main", "rerank": "rank.main", "form": "stt.main"}
+
+
+def _service_asks(text: str, model: str, **more: object) -> dict[str, bytes]:
+    """The same for each service: an alias of a chat stands for the service that there is."""
+
+    def name(kind: str) -> str:
+        return _NAMES.get(kind, "tts.main") if model in ALIASES else model
+
+    streams = more.pop("stream", False)
+    sound = b64encode(text.encode()).decode()
+    given: dict[str, dict[str, object]] = {
+        "embeddings": {"model": name("embeddings"), "input": text},
+        "rerank": {"model": name("rerank"), "query": text, "documents": [text]},
+        "named hearing": {
+            "route": name("form"),
+            "audio_b64": sound,
+            "format": "webm_opus",
+            "is_final": True,
+        },
+        "speech": {
+            "model": name("speech"),
+            "input": text,
+            "stream_format": "sse" if streams else "audio",
+        },
+        "named speech": {"route": name("speech"), "input": text},
+    }
+    asks = {kind: json.dumps({**body, **more}).encode() for kind, body in given.items()}
+    return {**asks, "form": _form(name("form"), text, streams=bool(streams), **more)}
+
+
+def _form(model: str, text: str, *, streams: bool, **more: object) -> bytes:
+    fields = {**{key: str(value) for key, value in more.items()}, "model": model, "file": text}
+    if streams:
+        fields["stream"] = "true"
+    parts = [
+        f'--kanarie\r\ncontent-disposition: form-data; name="{key}"; filename="kanarie"\r\n\r\n'
+        f"{value}\r\n"
+        for key, value in fields.items()
+    ]
+    return "".join([*parts, "--kanarie--\r\n"]).encode()
 
 
 _ONE = ALIASES[0]
@@ -186,6 +266,7 @@ ASKED: Mapping[str, Mapping[str, bytes]] = {
         for name in PATHS
     },
     "tools where there are none": {
+        **dict.fromkeys(SERVICES, b'{"tools": "kanarie"}'),
         "chat": json.dumps({
             "model": ALIASES[1],
             "messages": [{"role": "user", "content": _PROMPT}],

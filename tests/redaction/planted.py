@@ -114,6 +114,33 @@ auth_env = "KANARIE_ENGINE"
 base_url = "http://kanarie-claude.test:8104/kanarie-url"
 model = "served-model"
 context_limit = 8192
+
+[[router.purpose_models]]
+id = "embed"
+kind = "embedding"
+model = "embed.main"
+base_url = "http://kanarie-embed.test/v1"
+auth_env = "KANARIE_ENGINE"
+
+[[router.purpose_models]]
+id = "rank"
+kind = "rerank"
+model = "rank.main"
+base_url = "http://kanarie-rank.test/v1"
+
+[[router.audio_routes]]
+id = "stt.main"
+purpose = "stt"
+model = "kanarie-stt"
+base_url = "http://10.0.0.1/kanarie/v1"
+auth_env = "KANARIE_ENGINE"
+
+[[router.audio_routes]]
+id = "tts.main"
+purpose = "tts"
+model = "kanarie-tts"
+base_url = "http://10.0.0.1/kanarie/v1"
+source_sample_rate = 24000
 """
 _POLICY = {
     "schema_version": 1,

@@ -22,7 +22,7 @@ from anvil_trio.web.asgi import App
 from anvil_trio.web.asgi_types import Headers
 from anvil_trio.web.auth import Authenticator
 from anvil_trio.web.router import ROUTES, Pool
-from tests.redaction.faults import PATHS
+from tests.redaction.faults import CONTENT_TYPES, PATHS, SERVICES
 from tests.redaction.planted import OPERATOR, READER, USER, leaks, plant
 from tests.support.asgi import Answer, Side, request
 from tests.support.fake_upstream import FakeCall, FakeUpstream, Reply
@@ -84,9 +84,11 @@ class Planted:
         for engine in self.engines:
             engine.answer, engine.model = answer, model
 
-    async def ask(self, dialect: str, body: bytes, token: str = USER) -> Answer:
-        """One inference request with loud headers."""
-        headers = [bearer(token), *LOUD_HEADERS]
+    async def ask(self, dialect: str, body: bytes) -> Answer:
+        """One inference request with loud headers, of somebody who may make it."""
+        token = OPERATOR if dialect in SERVICES else USER
+        kind = (b"content-type", CONTENT_TYPES[dialect])
+        headers = [bearer(token), kind, *LOUD_HEADERS]
         return await request(
             self.app, "POST", PATHS[dialect], headers=headers, parts=[body], side=Side()
         )
@@ -94,7 +96,7 @@ class Planted:
     async def pages(self) -> AsyncIterator[tuple[str, Answer]]:
         """Every route that is no inference, for each caller, plainly and with a hostile query."""
         for route in ROUTES.values():
-            if route.pool is Pool.CHAT:
+            if route.pool in {Pool.CHAT, Pool.SERVICES}:
                 continue
             path = route.path.replace("{", "kanarie").replace("}", "")
             for token in (OPERATOR, USER, READER, "kanarie-nobody"):

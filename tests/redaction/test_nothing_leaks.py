@@ -7,7 +7,7 @@ record field or page joins by being added there.
 import pytest
 import trio
 
-from tests.redaction.faults import ANSWERS, ASKED, PATHS
+from tests.redaction.faults import ANSWERS, ASKED, OWN_ANSWERS, PATHS, SERVICES
 from tests.redaction.planted import ALIASES, CANARY, OPERATOR, SAID
 from tests.redaction.stage import LOUD_HEADERS, answer_leaks, bearer, open_planted
 from tests.support.asgi import request
@@ -16,8 +16,14 @@ VALID = [name for name in ASKED if name.partition(" ")[0] in ALIASES]
 INVALID = [name for name in ASKED if name not in VALID]
 
 
-def asked_of(answer: str) -> list[str]:
-    """The requests to which an engine may give this answer; Messages is spoken by one tier."""
+def asked_of(answer: str, dialect: str) -> list[str]:
+    """The requests to which an engine may give this answer; Messages is spoken by one tier.
+
+    A service is the same whatever the tier, and hands only its own events on as they are.
+    """
+    if dialect in SERVICES:
+        ways = ("unary", "stream") if answer in OWN_ANSWERS else ("unary",)
+        return [f"{ALIASES[0]} {way}" for way in ways]
     return [name for name in VALID if "messages" in name or "messages" not in answer]
 
 
@@ -27,7 +33,7 @@ async def test_whatever_an_engine_does_leaks_nothing(answer, dialect, tmp_path, 
     """R012: no answer of an engine, good or bad, shows anywhere but in its own caller's body."""
     async with open_planted(tmp_path) as planted:
         planted.answer_with(ANSWERS.get(answer))
-        found, asking = [], asked_of(answer)
+        found, asking = [], asked_of(answer, dialect)
         for asked in asking:
             reply = await planted.ask(dialect, ASKED[asked][dialect])
             found += answer_leaks(asked, reply, to_caller=reply.status == 200)
@@ -91,3 +97,28 @@ async def test_the_plant_is_real(tmp_path, autojump_clock):
         assert CANARY in str(call.request.url)
         assert CANARY in call.request.headers["authorization"]
         assert b"kanarie_extra" in call.body
+
+
+@pytest.mark.parametrize(
+    ("dialect", "answer", "way"),
+    [
+        ("embeddings", "embedded", "unary"),
+        ("rerank", "ranked", "unary"),
+        ("form", "heard", "unary"),
+        ("form", "subtitles", "unary"),
+        ("form", "own stream", "stream"),
+        ("named hearing", "heard", "unary"),
+        ("speech", "spoken", "unary"),
+        ("speech", "own stream", "stream"),
+    ],
+)
+async def test_the_plant_of_services_is_real(dialect, answer, way, tmp_path, autojump_clock):
+    """What a service says reaches its caller, and its own private name and address are canaries."""
+    async with open_planted(tmp_path) as planted:
+        planted.answer_with(ANSWERS[answer])
+        reply = await planted.ask(dialect, ASKED[f"{ALIASES[0]} {way}"][dialect])
+        assert reply.status == 200
+        assert SAID in reply.body.decode()
+        (call,) = [call for engine in planted.engines for call in engine.calls if call.body]
+        assert CANARY in str(call.request.url)
+        assert CANARY in call.body.decode()

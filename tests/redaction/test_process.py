@@ -5,7 +5,7 @@ import http.client
 import pytest
 
 from anvil_trio.cli.main import main
-from tests.redaction.faults import ASKED, PATHS
+from tests.redaction.faults import ASKED, CONTENT_TYPES, PATHS
 from tests.redaction.planted import ENVIRON, OPERATOR, leaks, plant
 from tests.redaction.test_commands import HOSTILE, LEAVES, words_of
 from tests.wire.demo.commands import running
@@ -41,7 +41,11 @@ def test_a_router_without_engines_leaks_nothing(dialect, router):
             "POST",
             PATHS[dialect],
             bodies[dialect],
-            {"authorization": f"Bearer {OPERATOR}", "x-anvil-session-id": "kanarie" * 30},
+            {
+                "authorization": f"Bearer {OPERATOR}",
+                "x-anvil-session-id": "kanarie" * 30,
+                "content-type": CONTENT_TYPES[dialect].decode(),
+            },
         )
         answer = connection.getresponse()
         shown = str(answer.headers).encode() + answer.read()

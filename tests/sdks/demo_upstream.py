@@ -6,8 +6,10 @@ from contextlib import asynccontextmanager
 import httpx
 import httpx2
 
+from anvil_trio.demo.beside import PATHS, answer_beside
 from anvil_trio.demo.chat import (
     ChatOrder,
+    Refusal,
     parse_chat,
     render_end,
     render_piece,
@@ -18,7 +20,7 @@ from anvil_trio.demo.chat import (
 from anvil_trio.web.asgi import App
 from anvil_trio.web.auth import Authenticator
 from tests.support.asgi import TOKEN, Side, request
-from tests.support.fake_upstream import FakeCall, FakeUpstream, Reply, reply, stream
+from tests.support.fake_upstream import END, FakeCall, FakeUpstream, Head, Reply, reply, stream
 from tests.support.small_house import config_of, direct_tier, open_small_house
 
 __all__ = ["DemoUpstream", "answer_from", "open_app"]
@@ -35,13 +37,30 @@ def demo_reply(body: bytes) -> Reply:
     return stream(render_start(order), *pieces, render_end(order))
 
 
+def beside_reply(request: httpx.Request, body: bytes, model: str) -> Reply:
+    """What the demo engine, serving `model`, answers to a request that is no chat."""
+    content_type = request.headers["content-type"].encode()
+    answer = answer_beside(request.url.path, content_type, body, model)
+    if isinstance(answer, Refusal):
+        return reply(render_refusal(answer), status=answer.status)
+    head = Head(200, ((b"content-type", answer.content_type),))
+    return Reply((head, *answer.pieces, END))
+
+
 class DemoUpstream(FakeUpstream):
-    """Answers each chat as the demo engine would, without waiting; scripts go before."""
+    """Answers each request as the demo engine would, without waiting; scripts go before.
+
+    Beside chat it serves whichever model its one purpose is (`beside`).
+    """
+
+    beside: str = "served-model"
 
     async def send(self, request: httpx.Request, body: bytes) -> FakeCall:
         """Take one request."""
         if not self.chat and request.url.path.endswith("/chat/completions"):
             self.chat = [demo_reply(body)]
+        elif not self.chat and request.url.path in PATHS:
+            self.chat = [beside_reply(request, body, self.beside)]
         return await super().send(request, body)
 
 

@@ -108,10 +108,11 @@ async def open_router(
     *,
     settings: str = "",
     tier_settings: str = "",
+    more: str = "",
     port: int = 0,
     **environ: str,
 ) -> AsyncIterator[RunningRouter]:
-    """A router process over these engines; more lines of `[server]` and of its one tier."""
+    """A router process over these engines; more lines of `[server]`, of its tier, and tables."""
     log_path = folder / "decisions.jsonl"
     text = render_router_toml(
         {"chat": urls}, model="demo-model", context_limit=8192, log_path=str(log_path)
@@ -120,7 +121,7 @@ async def open_router(
         text = re.sub(rf"^{line.partition('=')[0]}=.*\n", "", text, flags=re.MULTILINE)
     text = text.replace("[server]\n", f"[server]\n{settings}", 1)
     text = text.replace('dialect = "openai"\n', f'dialect = "openai"\n{tier_settings}', 1)
-    (folder / "router.toml").write_text(text)
+    (folder / "router.toml").write_text(text + more)
     command = [sys.executable, "-m", "anvil_trio", "router", "run", "--config", "router.toml"]
     env = {**os.environ, ROUTER_KEY_ENV: TOKEN, "PYTHONPATH": str(Path.cwd()), **environ}
     async with trio.open_nursery() as nursery:

@@ -14,6 +14,8 @@ from anvil_trio.actors.bus import Bus
 from anvil_trio.actors.supervise import Actors, open_actors
 from anvil_trio.admission.actor import open_admission
 from anvil_trio.config.model import (
+    AudioRoute,
+    PurposeModel,
     ReplicaIdentity,
     ReplicaMember,
     RouterConfig,
@@ -21,6 +23,7 @@ from anvil_trio.config.model import (
     ServerSettings,
     Tier,
 )
+from anvil_trio.config.secrets import Secrets
 from anvil_trio.decisions.builder import CallerIds
 from anvil_trio.decisions.events import Event
 from anvil_trio.decisions.log import DecisionLog
@@ -34,6 +37,7 @@ from anvil_trio.exchange.generation import Generation, Route
 from anvil_trio.exchange.house import House, Management
 from anvil_trio.exchange.metering import make_meters
 from anvil_trio.exchange.run import run_chat
+from anvil_trio.exchange.services import Services
 from anvil_trio.facts import Readiness, TierSnapshot, Verdict
 from anvil_trio.intent.intents import Intents
 from anvil_trio.intent.keeper import IntentKeeper
@@ -47,6 +51,7 @@ from anvil_trio.names import (
     RequestId,
     TierId,
 )
+from anvil_trio.purpose.opening import open_services
 from anvil_trio.tiers.registry import Tiers
 from anvil_trio.upstream.client import Upstream
 from anvil_trio.views.fingerprint import public_sha256
@@ -105,6 +110,46 @@ def direct_tier(tier_id: str = "primary", **more) -> Tier:
     )
 
 
+def embedding_model(name: str = "embed.main", **more) -> PurposeModel:
+    """A purpose model whose URL says who it is."""
+    base_url = f"http://{name}.test/v1"
+    return PurposeModel(**{
+        "id": name,
+        "kind": "embedding",
+        "model": name,
+        "base_url": base_url,
+        "auth_env": "UPSTREAM_KEY",
+        **more,
+    })
+
+
+def audio_route(name: str = "stt.main", purpose: str = "stt", **more) -> AudioRoute:
+    """An audio route; callers name `name`, its engine `served-<purpose>`."""
+    rate = 24_000 if purpose == "tts" else None
+    return AudioRoute(**{
+        "id": name,
+        "purpose": purpose,
+        "model": f"served-{purpose}",
+        "base_url": f"http://10.0.0.{len(name)}:8000/v1",
+        "auth_env": "UPSTREAM_KEY",
+        "source_sample_rate": rate,
+        **more,
+    })
+
+
+def with_services(config: RouterConfig) -> RouterConfig:
+    """The same with one service of each kind."""
+    return config.model_copy(
+        update={
+            "purpose_models": (
+                embedding_model(),
+                embedding_model("rank.main", kind="rerank"),
+            ),
+            "audio_routes": (audio_route(), audio_route("tts.main.one", "tts")),
+        }
+    )
+
+
 def config_of(*tiers: Tier, server: ServerSettings | None = None, **router) -> RouterConfig:
     """A configuration with one alias per tier; the first tier's is `ALIAS`."""
     every = tiers or (replica_tier(),)
@@ -135,12 +180,18 @@ class SmallHouse:
     engines: Mapping[tuple[TierId, MemberId], FakeUpstream]
     ring: Ring
     actors: Actors
+    services: Mapping[str, FakeUpstream] = field(default_factory=dict)  # by base URL
     begun: int = 0
     _ready: int = field(default=0)
 
     def engine(self, member: str = "", tier: str = TIER) -> FakeUpstream:
         """The engine of one member."""
         return self.engines[TierId(tier), MemberId(member)]
+
+    def service(self, name: str) -> FakeUpstream:
+        """The engine of one service beside chat, by its id."""
+        (found,) = [each for each in self.generation.config.services if each.id == name]
+        return self.services[found.base_url]
 
     def machine(self, name: str) -> Any:
         """The state that one actor owns, for whoever may look at it without asking."""
@@ -197,8 +248,9 @@ class SmallHouse:
             assert (snapshot.active, snapshot.waiting) == (0, 0), snapshot
             assert all(member.active == 0 for member in snapshot.members), snapshot
         assert (await self.house.admission.inspect()).active == 0
+        assert (await self.house.audio.inspect()).active == 0
         assert len(self.house.exchanges) == 0
-        for engine in self.engines.values():
+        for engine in (*self.engines.values(), *self.services.values()):
             assert engine.opened == engine.closed
 
 
@@ -226,6 +278,7 @@ async def open_small_house(
                 actors, config.server.max_concurrency, owner, config.server.budgets
             ),
             counts=open_admission(actors, 8, owner, name="counts"),
+            audio=open_admission(actors, config.router.audio_max_concurrency, owner, name="audio"),
             management=Management(
                 places=open_admission(actors, 4, owner, name="management"),
                 drains=open_admission(actors, 2, owner, name="drains"),
@@ -239,7 +292,9 @@ async def open_small_house(
             wall_clock=trio.current_time,
             started_at=0.0,
         )
-        small = SmallHouse(house, _generation(house, config, engines), engines, ring, actors)
+        services = {each.base_url: make_engine() for each in config.services}
+        generation = _generation(house, config, engines, services)
+        small = SmallHouse(house, generation, engines, ring, actors, services)
         if is_ready:
             for tier in config.tiers:
                 small.ready(*tier.member_ids, tier=tier.id)
@@ -257,8 +312,16 @@ async def _found_ready(_tier_id: TierId, _member_id: MemberId | None) -> None:
     await trio.lowlevel.checkpoint()
 
 
+def _services(config: RouterConfig, engines: Mapping[str, FakeUpstream]) -> Services:
+    secrets = Secrets({"UPSTREAM_KEY": "upstream-key"})
+    return open_services(config, secrets, lambda base_url, keepalive_s: engines[base_url])[0]
+
+
 def _generation(
-    house: House, config: RouterConfig, engines: Mapping[tuple[TierId, MemberId], FakeUpstream]
+    house: House,
+    config: RouterConfig,
+    engines: Mapping[tuple[TierId, MemberId], FakeUpstream],
+    services: Mapping[str, FakeUpstream],
 ) -> Generation:
     server = config.server
     routes = {}
@@ -292,6 +355,7 @@ def _generation(
             is_ready=True, reason="identity_passed", observed_model="served-model"
         ),
         public_sha256=public_sha256(config),
+        services=_services(config, services),
     )
 
 

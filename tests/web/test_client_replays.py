@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from anvil_trio.demo.beside import answer_beside
+from anvil_trio.demo.tones import Sounded
 from anvil_trio.web.asgi import App
 from anvil_trio.web.auth import Authenticator
 from tests.sdks.demo_upstream import DemoUpstream
@@ -13,10 +15,17 @@ from tests.support import grammar_chat, grammar_messages
 from tests.support.asgi import TOKEN, Answer, Side, request
 from tests.support.fake_upstream import FakeUpstream
 from tests.support.grammar_responses import check_responses_stream
-from tests.support.small_house import ALIAS, config_of, direct_tier, open_small_house
+from tests.support.small_house import (
+    ALIAS,
+    config_of,
+    direct_tier,
+    embedding_model,
+    open_small_house,
+)
 
 FOLDER = Path(__file__).parents[1] / "data" / "clients"
 FILES = sorted(path.stem for path in FOLDER.glob("*.json"))
+EMBEDDINGS = [name for name in FILES if "-embeddings-" in name]
 CHATS = [name for name in FILES if "-chat-" in name]
 REDACTED = {"authorization", "x-api-key"}
 LENGTHS = {"content-length", "transfer-encoding", "connection"}
@@ -63,7 +72,10 @@ async def replayed(record: dict[str, Any]) -> tuple[Answer, FakeUpstream, list[A
         return answer, small.engine(), small.records
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if recorded(name)["method"] == "POST"])
+@pytest.mark.parametrize(
+    "name",
+    [name for name in FILES if recorded(name)["method"] == "POST" and name not in EMBEDDINGS],
+)
 async def test_a_real_request_is_served(name: str, autojump_clock):
     """A good end in the client's own words, and one request to the engine."""
     record = recorded(name)
@@ -108,6 +120,38 @@ async def test_a_chat_client_is_passed_on(name: str, autojump_clock):
     if expected.get("stream"):
         expected["stream_options"] = {"include_usage": True}
     assert json.loads(engine.chats[0].body) == expected
+
+
+@pytest.mark.parametrize("name", EMBEDDINGS)
+async def test_an_embeddings_client_is_passed_on(name: str, autojump_clock):
+    """Byte for byte in both encodings, and the engine's answer comes back as it is."""
+    record = recorded(name)
+    body = json.dumps(record["body"]).encode()
+    model = record["body"]["model"]
+    purpose = embedding_model(model)
+    config = config_of(direct_tier()).model_copy(update={"purpose_models": (purpose,)})
+    async with open_small_house(config, make_engine=DemoUpstream) as small:
+        engine = small.service(model)
+        assert isinstance(engine, DemoUpstream)
+        engine.beside = model
+        app = App(small.house, lambda: small.generation, Authenticator(TOKEN))
+        answer = await request(
+            app,
+            record["method"],
+            record["path"],
+            headers=headers_of(record),
+            parts=[body],
+            side=Side(),
+        )
+        assert answer.status == 200
+        (call,) = engine.calls
+        assert call.body == body
+        direct = answer_beside("/v1/embeddings", b"application/json", body, model)
+        assert isinstance(direct, Sounded)
+        assert answer.body == direct.pieces[0]
+        embedding = answer.json["data"][0]["embedding"]
+        assert isinstance(embedding, str) == (record["body"]["encoding_format"] == "base64")
+        await small.assert_at_rest()
 
 
 def test_there_are_chat_clients():

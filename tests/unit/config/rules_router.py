@@ -130,7 +130,6 @@ SCALARS = [
             router(f"{key} = {high}"),
             router(f"{key} = {high + 1}"),
             f"router.{key}: {whole(low, high)}",
-            f"not_available_yet: router.{key}",
         )
         for key, (low, high, _) in AUDIO_RANGES.items()
     ),

@@ -1,12 +1,10 @@
-"""Purpose models and audio routes, which do not exist yet."""
+"""Purpose models and audio routes."""
 
 from tests.unit.config.toml import AUDIO, PURPOSE, Keys, Rule, config, rows
 
 __all__ = ["RULES"]
 
 TOKEN = 'auth_env = "ROUTER_TOKEN"'
-PURPOSE_LATER = "not_available_yet: router.purpose_models"
-AUDIO_LATER = "not_available_yet: router.audio_routes"
 TEXT = "must be text and not empty"
 SECONDS = "must be a finite number of seconds above 0"
 ENV_NAME = "must be the name of an environment variable, [A-Z][A-Z0-9_]*, and never a key itself"
@@ -38,8 +36,7 @@ def model(name: str, key: str, good: str | None, bad: str | None, message: str) 
         f"a purpose model {name}",
         purpose({**PURPOSE, key: good}),
         purpose({**PURPOSE, key: bad}),
-        f"{PURPOSE_LATER}\nrouter.purpose_models[0].{key}: {message}",
-        PURPOSE_LATER,
+        f"router.purpose_models[0].{key}: {message}",
     )
 
 
@@ -51,8 +48,7 @@ def route(
         f"an audio route {name}",
         audio({**base, key: good}),
         audio({**base, key: bad}),
-        f"{AUDIO_LATER}\nrouter.audio_routes[0].{key}: {message}",
-        AUDIO_LATER,
+        f"router.audio_routes[0].{key}: {message}",
     )
 
 
@@ -61,7 +57,7 @@ PURPOSES = [
         "no purpose models ask for nothing",
         config(router=["purpose_models = []"]),
         config(router=["purpose_models = 5"]),
-        f"{PURPOSE_LATER}\nrouter.purpose_models: must be an array of tables",
+        "router.purpose_models: must be an array of tables",
     ),
     *(
         model(f"needs {key}", key, PURPOSE[key], None, "is required")
@@ -86,8 +82,7 @@ PURPOSES = [
         "a purpose model has an id that no tier has",
         purpose(PURPOSE),
         purpose({**PURPOSE, "id": '"primary"'}),
-        f"{PURPOSE_LATER}\nrouter.purpose_models[0].id: {UNIQUE_ID}",
-        PURPOSE_LATER,
+        f"router.purpose_models[0].id: {UNIQUE_ID}",
     ),
     Rule(
         "kind and model of a purpose model are unique together",
@@ -97,9 +92,7 @@ PURPOSES = [
             {**PURPOSE, "id": '"3"', "model": '"EMBED.main"'},
         ),
         purpose(PURPOSE, {**PURPOSE, "id": '"2"'}),
-        f"{PURPOSE_LATER}\n"
         "router.purpose_models[1].model: must be unique among the models of its kind",
-        PURPOSE_LATER,
     ),
 ]
 
@@ -108,14 +101,13 @@ AUDIOS = [
         "no audio routes ask for nothing",
         config(router=["audio_routes = []"]),
         config(router=["audio_routes = {}"]),
-        f"{AUDIO_LATER}\nrouter.audio_routes: must be an array of tables",
+        "router.audio_routes: must be an array of tables",
     ),
     Rule(
         "audio routes need the router's auth_env",
         audio(AUDIO),
         config(router=[f"audio_routes = {rows(AUDIO)}"]),
-        f"{AUDIO_LATER}\nrouter.audio_routes: needs server.auth_env",
-        AUDIO_LATER,
+        "router.audio_routes: needs server.auth_env",
     ),
     *(
         route(f"needs {key}", key, AUDIO[key], None, "is required")
@@ -184,16 +176,14 @@ AUDIOS = [
                 f"audio_routes = {rows({**AUDIO, 'id': PURPOSE['id']})}",
             ],
         ),
-        f"{AUDIO_LATER}\nrouter.audio_routes[0].id: {UNIQUE_ID}\n{PURPOSE_LATER}",
-        AUDIO_LATER,
+        f"router.audio_routes[0].id: {UNIQUE_ID}",
     ),
     *(
         Rule(
             f"of several routes of one purpose one is the default, not {name}",
             audio({**AUDIO, "default": "true"}, {**AUDIO, "id": '"other"'}, TTS),
             audio({**AUDIO, "default": first}, {**AUDIO, "id": '"other"', "default": second}),
-            f"{AUDIO_LATER}\nrouter.audio_routes: must have exactly one default for purpose stt",
-            AUDIO_LATER,
+            "router.audio_routes: must have exactly one default for purpose stt",
         )
         for name, first, second in (("none", None, None), ("two", "true", "true"))
     ),

@@ -2,13 +2,14 @@
 
 import pytest
 from pydantic import BaseModel, ValidationError
-from pydantic.fields import FieldInfo
 
-from anvil_trio.config import params, router, server, services, tiers
+from anvil_trio.config import params, server, tiers
 from anvil_trio.config.kinds import INVALID
 from anvil_trio.config.model import (
+    AudioRoute,
     Compat,
     MediaPolicy,
+    PurposeModel,
     ReplicaIdentity,
     ReplicaMember,
     RouterConfig,
@@ -37,17 +38,15 @@ TABLES: list[type[BaseModel]] = [
     server._ServerTable,
     tiers._TierTable,
     tiers._CompatTable,
-    services._PurposeModel,
-    services._AudioRoute,
+    PurposeModel,
+    AudioRoute,
     params._Capacity,
     params._Capabilities,
     params._Thinking,
     params._Compat,
     params._Fingerprint,
 ]
-FIELDS = [
-    (model, name, field) for model in TABLES for name, field in model.model_fields.items()
-] + [(router._RouterTable, "audio_max_concurrency", FieldInfo())]
+FIELDS = [(model, name, field) for model in TABLES for name, field in model.model_fields.items()]
 
 
 def member(name: str, ceiling: int | None = None) -> ReplicaMember:

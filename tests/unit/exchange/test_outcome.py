@@ -96,6 +96,7 @@ def test_a_failure_is_the_engines_unless_a_clock_or_the_router_ended_it(code):
         Code.STARTUP_TIMEOUT: Outcome.STARTUP_TIMEOUT,
         Code.IDLE_TIMEOUT: Outcome.IDLE_TIMEOUT,
         Code.REQUEST_TIMEOUT: Outcome.REQUEST_TIMEOUT,
+        Code.UPSTREAM_TIMEOUT: Outcome.IDLE_TIMEOUT,
         Code.SHUTTING_DOWN: Outcome.SHUTDOWN,
         Code.INTERNAL_ERROR: Outcome.INTERNAL_ERROR,
     }
@@ -109,6 +110,8 @@ def test_a_failure_is_the_engines_unless_a_clock_or_the_router_ended_it(code):
         (Code.PAYLOAD_TOO_LARGE, Outcome.REQUEST_REJECTED),
         (Code.BODY_TIMEOUT, Outcome.REQUEST_REJECTED),
         (Code.MODEL_NOT_FOUND, Outcome.MODEL_NOT_FOUND),
+        (Code.ROUTE_NOT_FOUND, Outcome.MODEL_NOT_FOUND),
+        (Code.UNSUPPORTED_AUDIO_MODE, Outcome.REQUEST_REJECTED),
         (Code.CONTEXT_LENGTH_EXCEEDED, Outcome.OVER_CONTEXT),
         (Code.UNSUPPORTED_MEDIA, Outcome.MEDIA_ADMISSION),
         (Code.SERVICE_UNAVAILABLE, Outcome.TOOLS_UNSUPPORTED),

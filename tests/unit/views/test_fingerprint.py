@@ -21,7 +21,7 @@ def test_the_digest_is_bare_hex():
 def test_the_digest_covers_exactly_the_public_keys():
     """The projection is a list of keys, never a dump of the model."""
     projection = read(project_config(config()))
-    assert set(projection) == {"routes", "tiers"}
+    assert set(projection) == {"routes", "tiers", "services"}
     assert set(projection["tiers"][0]) == {
         "id",
         "dialect",

@@ -1,13 +1,13 @@
 """anvil-trio: `anvil-serving router run`, a TOML config, the status and capacity views, a JSONL decision log.
 
-PURPOSE_AND_AUDIO stays False until /v1/embeddings, /v1/rerank and /v1/audio/* exist; then the case settings configure them.
+PURPOSE_AND_AUDIO says whether /v1/embeddings, /v1/rerank and /v1/audio/* are configured.
 """
 import json
 import re
 
 from gateway import CLIENT_KEY, DEFAULTS, UPSTREAM_KEY, Gateway
 
-PURPOSE_AND_AUDIO = False
+PURPOSE_AND_AUDIO = True
 SERVER_TIMES = ("heartbeat_interval_s", "startup_timeout_s", "idle_timeout_s", "total_timeout_s", "admission_timeout_s")
 IDENTITY = f"""
 [router.tiers.replica_identity]

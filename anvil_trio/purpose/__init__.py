@@ -1,0 +1,1 @@
+"""Services beside chat: embeddings, rerank and speech, each one deterministic route."""
