@@ -2,6 +2,7 @@
 
 import os
 import threading
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -154,11 +155,11 @@ async def test_a_log_that_is_no_file_keeps_nothing_open(make, path):
     """Whoever asks for a history that cannot be read costs the router no descriptor."""
     make(path)
     make(earlier(path))
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(5):
         with pytest.raises(OSError, match=r"^$"):
             History(path)._read(lambda _: True, 1)
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 async def test_a_disk_that_hangs_costs_two_seconds_and_two_threads(path, autojump_clock):
