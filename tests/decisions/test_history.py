@@ -151,7 +151,7 @@ async def test_a_log_that_is_no_file_is_unreadable(path):
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
-async def test_a_log_that_is_no_file_keeps_nothing_open(make, path):
+def test_a_log_that_is_no_file_keeps_nothing_open(make, path):
     """Whoever asks for a history that cannot be read costs the router no descriptor."""
     make(path)
     make(earlier(path))
