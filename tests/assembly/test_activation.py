@@ -188,6 +188,35 @@ async def test_what_was_quiesced_stays_so(open_world, autojump_clock):
         assert [len(world.engine(url).chats) for url in (ONE, TWO, THREE)] == [2, 0, 2]
 
 
+async def test_what_a_retired_configuration_has_open_is_closed_at_once(
+    open_world, autojump_clock, monkeypatch
+):
+    """However long its last stream runs, it keeps no idle connection, and its stream goes on."""
+    closed = []
+
+    async def aclose(engine):
+        closed.append((engine, trio.current_time()))
+
+    monkeypatch.setattr(FakeUpstream, "aclose", aclose)
+    async with open_world(toml(chat=(ONE, TWO))) as world:
+        world.engine(ONE).chat_default = good_stream("a", "b", gap_s=10.0)
+        answers = []
+
+        async def stream():
+            answers.append(await world.chat("chat", stream=True))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(stream)
+            await trio.sleep(1)
+            await world.activate(world.write(toml(chat=(ONE, TWO, THREE))))
+            activated_at = trio.current_time()
+            await trio.sleep(1)
+            assert {engine for engine, _ in closed} == {world.engine(ONE), world.engine(TWO)}
+            assert max(at for _, at in closed) == activated_at
+            assert answers == []
+        assert b"[DONE]" in answers[0].body
+
+
 async def test_the_old_probes_stop(open_world, autojump_clock):
     """After the step only the new generation asks: an engine that was left out is left alone."""
     async with open_world(toml(chat=(ONE, TWO))) as world:
