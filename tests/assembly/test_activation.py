@@ -1,6 +1,7 @@
 """One configuration after the other over one house."""
 
 import json
+import os
 
 import pytest
 import trio
@@ -266,6 +267,37 @@ async def test_a_file_that_is_gone_is_refused(open_world, autojump_clock):
     async with open_world(toml(chat=(ONE, TWO))) as world:
         world.path.unlink()
         assert (await world.activate("0" * 64)).code == "activation_config_invalid"
+
+
+async def test_a_pipe_in_the_files_place_is_refused_at_once(open_world, autojump_clock):
+    """Whoever would write into it is not waited for, so that other orders and a stop are not."""
+    async with open_world(toml(chat=(ONE, TWO))) as world:
+        digest = world.write(toml(chat=(TWO, THREE)))
+        world.path.unlink()
+        os.mkfifo(world.path)
+        answer = await world.activate(digest)
+        assert (answer.status, answer.code) == (409, "activation_config_invalid")
+
+
+async def test_a_disk_that_hangs_is_waited_for_only_so_long(
+    open_world, autojump_clock, monkeypatch
+):
+    """After ten seconds the thread is left behind, and other orders may be given again."""
+
+    async def hang(*_, abandon_on_cancel, limiter):
+        assert abandon_on_cancel
+        async with limiter:
+            await trio.sleep_forever()
+
+    async with open_world(toml(chat=(ONE, TWO))) as world:
+        digest = world.write(toml(chat=(TWO, THREE)))
+        with monkeypatch.context() as hanging:
+            hanging.setattr("trio.to_thread.run_sync", hang)
+            before = trio.current_time()
+            answer = await world.activate(digest)
+            assert (answer.status, answer.code) == (409, "activation_config_invalid")
+            assert trio.current_time() - before == pytest.approx(10)
+        assert (await world.activate(digest)).status == 200
 
 
 async def test_a_change_of_the_server_asks_for_a_restart(open_world, autojump_clock):
