@@ -3,6 +3,7 @@
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any, cast
 
 import pytest
 import trio
@@ -190,7 +191,7 @@ async def test_a_message_that_is_too_large_is_not_kept():
     stream = WSStream.__new__(WSStream)
     stream.buffer = WebsocketBuffer(10)
     inbox = Inbox("websocket", trio.lowlevel.checkpoint)
-    stream.scope = {"type": "websocket", "extensions": {EXTENSION: inbox}}
+    stream.scope = cast("Any", {"extensions": {EXTENSION: inbox}})
     stream.handshake = Handshake([(b"sec-websocket-extensions", b"permessage-deflate")], "1.1")
     bound_messages(stream)
     assert stream.handshake.extensions is None
