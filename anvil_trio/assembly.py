@@ -1,7 +1,7 @@
 """Puts the house together: what counts once per process, what serves per configuration."""
 
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, nullcontext
 from functools import partial
 from types import MappingProxyType
@@ -167,8 +167,8 @@ async def open_generation(
     """Routes, connections, probes and readings of one configuration, until the block is left.
 
     The house's actors outlive this, and are told of it what `life` lets through; without one, this
-    is the only generation and what it finds is published. Leaving ends the probes at once, and the
-    connections when nobody uses them any more.
+    is the only generation and what it finds is published. Leaving ends the probes and the idle
+    connections at once, and what is in use when it is used no more.
     """
     if life is None:
         life = Lifetime()
@@ -186,28 +186,38 @@ async def open_generation(
     prober, sampler, ceilings = _readers(house, config, transports, keys, life)
     routes = _routes(house, config, transports, keys, life, prober.hasten)
     try:
-        async with trio.open_nursery() as nursery:
-            for reader in (prober, sampler, ceilings):
-                await nursery.start(reader.run)
-            yield Generation(
-                config=config,
-                routes=MappingProxyType(routes),
-                limits=_limits(config),
-                verdict_of=prober.verdict,
-                probe_anew=prober.probe_anew,
-                public_sha256=public_sha256(config),
-                signal_of=sampler.signal,
-                life=life,
-                services=services,
-                found=_found(config, prober, ceilings),
-            )
-            nursery.cancel_scope.cancel()
+        try:
+            async with trio.open_nursery() as nursery:
+                for reader in (prober, sampler, ceilings):
+                    await nursery.start(reader.run)
+                yield Generation(
+                    config=config,
+                    routes=MappingProxyType(routes),
+                    limits=_limits(config),
+                    verdict_of=prober.verdict,
+                    probe_anew=prober.probe_anew,
+                    public_sha256=public_sha256(config),
+                    signal_of=sampler.signal,
+                    life=life,
+                    services=services,
+                    found=_found(config, prober, ceilings),
+                )
+                nursery.cancel_scope.cancel()
+        finally:
+            await _keep_none((*transports.values(), *service_transports))
         await life.until_unused()
     finally:
-        with trio.move_on_after(1, shield=True):
-            for transport in (*transports.values(), *service_transports):
-                await transport.aclose()
         life.close()
+
+
+async def _keep_none(transports: Iterable[UpstreamTransport]) -> None:
+    """Close what is idle; what is in use ends with its stream, and whoever still asks gets its own.
+
+    Nobody probes any more, so nothing would close by its age what a retired generation had kept.
+    """
+    with trio.move_on_after(1, shield=True):
+        for transport in transports:
+            await transport.aclose()
 
 
 def _found(config: RouterConfig, prober: Prober, ceilings: CeilingReader) -> Found:

@@ -32,6 +32,9 @@ from anvil_trio.web.auth import Authenticator
 __all__ = ["Generations", "open_app", "open_generations"]
 
 _SLACK_S = 1.0
+_READ_S = 10.0
+"""How long the file may take to be read: a disk can hang, and what else changes waits meanwhile."""
+
 _NOBODY_READY = Readiness(0, frozenset())
 
 
@@ -59,6 +62,7 @@ class Generations:
     ) -> None:
         self._house, self._nursery, self._source = house, nursery, source
         self._make_transport = make_transport
+        self._readers = trio.CapacityLimiter(1)
         self._configs: dict[Lifetime, RouterConfig] = {}  # of every generation that is not closed
         self._secrets = Secrets({})
         self._current: Generation | None = None
@@ -86,7 +90,7 @@ class Generations:
         if isinstance(got, Refused):
             return problem(Code.ACTIVATION_FAILED)
         with got:
-            candidate = await trio.to_thread.run_sync(_read, self._source, order.sha256)
+            candidate = await self._candidate(self._source, order.sha256)
             if isinstance(candidate, Problem):
                 return candidate
             old = self.current().config
@@ -96,6 +100,14 @@ class Generations:
             if order.is_dry_run:
                 return Activated(old, candidate.config, is_applied=False)
             return await self._succeed(candidate)
+
+    async def _candidate(self, source: ConfigSource, sha256: str) -> _Candidate | Problem:
+        """What the file holds. A thread that hangs is left behind: it changes nothing."""
+        with trio.move_on_after(_READ_S):
+            return await trio.to_thread.run_sync(
+                _read, source, sha256, abandon_on_cancel=True, limiter=self._readers
+            )
+        return problem(Code.ACTIVATION_INVALID)
 
     async def _succeed(self, candidate: _Candidate) -> Activated | Problem:
         old = self.current()

@@ -31,6 +31,7 @@ _SCHEMA = "anvil-router-events/v1"
 _MAX_MESSAGE_BYTES = 65_536
 _WAITING_MESSAGES = 100
 _HEARTBEATS = 3
+_MAX_INTERVAL_S = 86_400
 _PORTS = {"http": 80, "https": 443}
 _REFUSED = frozenset({401, 403, 404, 426})
 _ENDS = (
@@ -130,7 +131,7 @@ def _longest_silence_s(hello: Object) -> float | None:
     interval_s = hello.get("heartbeat_interval_s")
     if hello.get("schema") != _SCHEMA or not isinstance(interval_s, int | float):
         return None
-    return _HEARTBEATS * float(interval_s)
+    return _HEARTBEATS * float(interval_s) if 0 < interval_s <= _MAX_INTERVAL_S else None
 
 
 async def _listen(

@@ -14,7 +14,7 @@ import trio
 from anvil_trio.cli.exits import Exit
 from anvil_trio.config.problems import ConfigError
 
-__all__ = ["run", "tell_problems"]
+__all__ = ["run", "silence_stdout", "tell_problems"]
 
 _CANNOT_LISTEN = {
     errno.EADDRINUSE: "The address is already in use; --port 0 takes any free port.",
@@ -41,7 +41,7 @@ def run(work: Callable[[], Awaitable[None]], *, on_interrupt: Exit = Exit.INTERR
             tell_problems(fault)
         status = Exit.USAGE
     except* (BrokenPipeError, SystemExit):  # rich ends with the latter where it meets the former
-        _silence_stdout()
+        silence_stdout()
         status = Exit.EXECUTION
     except* OSError as failed:
         for error in _leaves(failed):
@@ -75,7 +75,7 @@ def _why_not_listening(error: OSError) -> str:
     return _CANNOT_LISTEN[error.errno]
 
 
-def _silence_stdout() -> None:
+def silence_stdout() -> None:
     """What is still buffered must not fail again when the interpreter ends."""
     with Path(os.devnull).open("wb") as nowhere:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())

@@ -175,7 +175,7 @@ def _run(
         try:
             told = Told(config, router_url, auth_env, timeout)
             source = RouterSource(resolve_reach(told, os.environ, Path.cwd()))
-            if is_once or not console.is_terminal:
+            if is_once or not console.is_terminal or console.is_dumb_terminal:
                 await show_once(source, console)
             else:
                 failure = await watch(source, console, interval)

@@ -14,6 +14,7 @@ from anvil_trio.config.model import RouterConfig, ServerSettings
 from anvil_trio.config.parse import parse_config
 from anvil_trio.config.policy import POLICY_KEY, ClientCredential
 from anvil_trio.config.problems import ConfigError, ConfigProblem, ProblemCode
+from anvil_trio.config.regular import read_regular
 from anvil_trio.config.secrets import Secrets, look_up, parse_env
 
 __all__ = [
@@ -61,12 +62,15 @@ def topology_path(cli_path: str | None, environ: Mapping[str, str], cwd: Path) -
     return cwd / _operator_home(environ) / _TOPOLOGY_NAME
 
 
-def read_config(path: Path) -> bytes:
+def read_config(path: Path, *, must_be_regular: bool = False) -> bytes:
     """The bytes of the file, and at most one more than a configuration may have.
 
-    That one tells `parse_document` of an overflow. Raises ConfigError if the file cannot be read.
+    That one tells `parse_document` of an overflow. Raises ConfigError if the file cannot be read;
+    one that must be regular is then no pipe, whose writer would be waited for.
     """
     try:
+        if must_be_regular:
+            return read_regular(path, MAX_CONFIG_BYTES)
         with path.open("rb") as file:
             return file.read(MAX_CONFIG_BYTES + 1)
     except FileNotFoundError:

@@ -25,8 +25,8 @@ class ConfigSource:
     cwd: Path = field(default=Path(), repr=False)
 
     def read(self) -> bytes:
-        """The file's bytes as they are now, opened once; ConfigError if it cannot be read."""
-        return read_config(self.path)
+        """The regular file's bytes as they are now, opened once; ConfigError if it is none."""
+        return read_config(self.path, must_be_regular=True)
 
     def parse(self, data: bytes) -> RouterConfig:
         """The configuration that `data` holds; ConfigError with all that is wrong with it."""
@@ -36,8 +36,8 @@ class ConfigSource:
         return with_policy(config, self.policy_path, self.environ, self.cwd)
 
     def load(self) -> RouterConfig:
-        """The configuration in the file as it is now."""
-        return self.parse(self.read())
+        """The configuration in the file as it is at start, when it may also be a pipe."""
+        return self.parse(read_config(self.path))
 
     def resolve(self, config: RouterConfig) -> Secrets:
         """The secrets behind its names; ConfigError if one that is needed is not to be had."""

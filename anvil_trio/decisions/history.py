@@ -104,11 +104,11 @@ def _open_generations(path: Path, files: ExitStack) -> list[BinaryIO]:
 
 def _open_regular(path: Path) -> BinaryIO:
     """A regular file, so that reading never waits for a writer; OSError for anything else."""
-    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb")
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(file).st_mode):  # before fdopen, which leaves a folder open
+        os.close(file)
         raise OSError
-    return file
+    return os.fdopen(file, "rb")
 
 
 def _tail(file: BinaryIO) -> tuple[list[bytes], bool]:
@@ -126,5 +126,5 @@ def _records(lines: list[bytes]) -> Iterator[DecisionRecord]:
         if 0 < len(line) <= _LINE_BYTES:
             try:
                 yield _decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 continue

@@ -30,6 +30,6 @@ def refused_spans(said: Answer | Silence, sent: int) -> int | None:
     try:
         partial = _DECODER.decode(said.body or b"{}").partialSuccess
         refused = 0 if partial is None else int(partial.rejectedSpans)
-    except (msgspec.DecodeError, ValueError):
+    except (msgspec.DecodeError, ValueError, RecursionError):
         return 0
     return min(max(refused, 0), sent)

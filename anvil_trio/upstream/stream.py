@@ -70,5 +70,8 @@ class UpstreamTransport(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Close the idle connections; those in use end with their streams."""
+        """Close the idle connections; those in use end with their streams.
+
+        A request after this gets a connection that is kept for no other. Idempotent.
+        """
         ...

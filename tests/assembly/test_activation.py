@@ -1,6 +1,7 @@
 """One configuration after the other over one house."""
 
 import json
+import os
 
 import pytest
 import trio
@@ -188,6 +189,35 @@ async def test_what_was_quiesced_stays_so(open_world, autojump_clock):
         assert [len(world.engine(url).chats) for url in (ONE, TWO, THREE)] == [2, 0, 2]
 
 
+async def test_what_a_retired_configuration_has_open_is_closed_at_once(
+    open_world, autojump_clock, monkeypatch
+):
+    """However long its last stream runs, it keeps no idle connection, and its stream goes on."""
+    closed = []
+
+    async def aclose(engine):
+        closed.append((engine, trio.current_time()))
+
+    monkeypatch.setattr(FakeUpstream, "aclose", aclose)
+    async with open_world(toml(chat=(ONE, TWO))) as world:
+        world.engine(ONE).chat_default = good_stream("a", "b", gap_s=10.0)
+        answers = []
+
+        async def stream():
+            answers.append(await world.chat("chat", stream=True))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(stream)
+            await trio.sleep(1)
+            await world.activate(world.write(toml(chat=(ONE, TWO, THREE))))
+            activated_at = trio.current_time()
+            await trio.sleep(1)
+            assert {engine for engine, _ in closed} == {world.engine(ONE), world.engine(TWO)}
+            assert max(at for _, at in closed) == activated_at
+            assert answers == []
+        assert b"[DONE]" in answers[0].body
+
+
 async def test_the_old_probes_stop(open_world, autojump_clock):
     """After the step only the new generation asks: an engine that was left out is left alone."""
     async with open_world(toml(chat=(ONE, TWO))) as world:
@@ -237,6 +267,37 @@ async def test_a_file_that_is_gone_is_refused(open_world, autojump_clock):
     async with open_world(toml(chat=(ONE, TWO))) as world:
         world.path.unlink()
         assert (await world.activate("0" * 64)).code == "activation_config_invalid"
+
+
+async def test_a_pipe_in_the_files_place_is_refused_at_once(open_world, autojump_clock):
+    """Whoever would write into it is not waited for, so that other orders and a stop are not."""
+    async with open_world(toml(chat=(ONE, TWO))) as world:
+        digest = world.write(toml(chat=(TWO, THREE)))
+        world.path.unlink()
+        os.mkfifo(world.path)
+        answer = await world.activate(digest)
+        assert (answer.status, answer.code) == (409, "activation_config_invalid")
+
+
+async def test_a_disk_that_hangs_is_waited_for_only_so_long(
+    open_world, autojump_clock, monkeypatch
+):
+    """After ten seconds the thread is left behind, and other orders may be given again."""
+
+    async def hang(*_, abandon_on_cancel, limiter):
+        assert abandon_on_cancel
+        async with limiter:
+            await trio.sleep_forever()
+
+    async with open_world(toml(chat=(ONE, TWO))) as world:
+        digest = world.write(toml(chat=(TWO, THREE)))
+        with monkeypatch.context() as hanging:
+            hanging.setattr("trio.to_thread.run_sync", hang)
+            before = trio.current_time()
+            answer = await world.activate(digest)
+            assert (answer.status, answer.code) == (409, "activation_config_invalid")
+            assert trio.current_time() - before == pytest.approx(10)
+        assert (await world.activate(digest)).status == 200
 
 
 async def test_a_change_of_the_server_asks_for_a_restart(open_world, autojump_clock):

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -111,6 +112,8 @@ async def test_a_line_that_is_too_long_is_no_record(path):
         line(9).replace(b'"chat"', b'"poem"').strip(),
         line(9).replace(b'"latency_ms":2000', b'"latency_ms":"2000"').strip(),
         line(9)[:40],
+        b'{"x":' + b"[" * 60_000,
+        line(9)[:-2] + b',"x":' + b'{"x":' * 9_000,
     ],
 )
 async def test_what_is_no_record_is_skipped(odd, path):
@@ -145,6 +148,18 @@ async def test_a_log_that_is_no_file_is_unreadable(path):
     path.mkdir()
     with pytest.raises(Unreadable):
         await found(path)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_a_log_that_is_no_file_keeps_nothing_open(make, path):
+    """Whoever asks for a history that cannot be read costs the router no descriptor."""
+    make(path)
+    make(earlier(path))
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(5):
+        with pytest.raises(OSError, match=r"^$"):
+            History(path)._read(lambda _: True, 1)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 async def test_a_disk_that_hangs_costs_two_seconds_and_two_threads(path, autojump_clock):

@@ -75,7 +75,7 @@ class World:
         return answer.json
 
 
-async def in_place(work, *arguments):
+async def in_place(work, *arguments, **_options):
     """A thread's work without a thread, of which virtual time knows nothing."""
     await trio.lowlevel.checkpoint()
     return work(*arguments)

@@ -241,3 +241,21 @@ def test_a_failure_is_told_in_fixed_words(capsys, monkeypatch):
     code, _, err = said(capsys, monkeypatch, source, "--router-url", "http://canary")
     assert (code, err.split(":")[0]) == (2, "invalid_router_url")
     assert said(capsys, monkeypatch, source, "--interval", "0.1")[0] == 2
+
+
+def test_a_terminal_that_cannot_be_drawn_on_gets_a_snapshot(monkeypatch):
+    """A dumb one shows nothing of a live view; it is told what is, once, and the command ends."""
+    shown, screen = [], Console(file=io.StringIO(), force_terminal=True, _environ={"TERM": "dumb"})
+    assert screen.is_terminal
+    assert screen.is_dumb_terminal
+
+    async def once(_source, console):
+        await trio.lowlevel.checkpoint()
+        shown.append(console)
+
+    monkeypatch.setattr("anvil_trio.cli.top.open_console", lambda: screen)
+    monkeypatch.setattr("anvil_trio.cli.top.show_once", once)
+    monkeypatch.setenv("ANVIL_ROUTER_TOKEN", "token")
+    with pytest.raises(SystemExit) as ended:
+        main(["router", "top", "--router-url", "http://127.0.0.1:1"])
+    assert (ended.value.code, shown) == (0, [screen])

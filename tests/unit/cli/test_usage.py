@@ -1,10 +1,15 @@
 """Command lines that are not valid, and what is said of them."""
 
+import errno
+import io
+import sys
+from pathlib import Path
+
 import click
 import pytest
 
 from anvil_trio import __version__
-from anvil_trio.cli.main import main
+from anvil_trio.cli.main import anvil_serving, main
 from anvil_trio.cli.usage import explain
 
 CANARY = "canary-5417"
@@ -50,6 +55,39 @@ def test_a_command_line_that_is_not_valid_is_explained_and_not_repeated(capsys, 
     assert f"Error: {words}\n" in err
     assert err.startswith(("Usage: anvil-serving ", "Error: "))
     assert CANARY not in err
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["topology", "show", "--json"]])
+def test_a_disk_that_is_full_is_told_in_fixed_words(arguments, capsys, monkeypatch):
+    """Status 1 and one line on stderr for whatever was to be printed; nothing is raised."""
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == "The output could not be written.\n"
+
+
+def test_another_failure_of_the_system_is_not_called_one_of_the_output(monkeypatch):
+    """What we have no words for is raised."""
+
+    def fail(**_):
+        raise OSError(errno.ENOENT, "")
+
+    monkeypatch.setattr(anvil_serving, "main", fail)
+    with pytest.raises(FileNotFoundError):
+        main([])
+
+
+def test_what_a_terminal_has_no_character_for_is_a_question_mark(monkeypatch):
+    """A name that a router tells never ends a command, whatever the locale is."""
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, "latin-1"))
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    sys.stdout.write("\xe9\u65e5")
+    sys.stdout.flush()
+    assert written.getvalue().endswith(b"\n\xe9?")
 
 
 def test_the_version_is_printed(capsys):

@@ -1,6 +1,8 @@
 """Where the configuration and its secrets are found; files below a temporary directory only."""
 
+import os
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -18,6 +20,7 @@ from anvil_trio.config.load import (
 from anvil_trio.config.model import ServerSettings
 from anvil_trio.config.parse import parse_config
 from anvil_trio.config.problems import ConfigError
+from anvil_trio.config.source import ConfigSource
 from tests.unit.config.toml import config, direct
 
 TOKEN = ['auth_env = "ROUTER_TOKEN"']
@@ -110,6 +113,30 @@ def test_a_file_that_cannot_be_read_is_refused_without_its_path(
 ) -> None:
     """Absent, which is told apart; a directory, or no path at all."""
     assert refusal(load_config, home / name) == message
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_a_file_that_must_be_regular_is_no_pipe_and_no_folder(home: Path, make) -> None:
+    """A pipe is refused without waiting for its writer; a regular file is read to its bound."""
+    path = home / "router.toml"
+    make(path)
+    message = refusal(lambda: read_config(path, must_be_regular=True))
+    assert message == refusal(lambda: read_config(home))
+    other = home / "other.toml"
+    other.write_bytes(b"x" * (MAX_CONFIG_BYTES + 9))
+    assert len(read_config(other, must_be_regular=True)) == MAX_CONFIG_BYTES + 1
+
+
+def test_a_running_router_takes_a_regular_file_and_a_starting_one_also_a_pipe(home: Path) -> None:
+    """Whoever starts it waits for the writer of a pipe; nobody else does."""
+    path = home / "router.toml"
+    os.mkfifo(path)
+    source = ConfigSource(path, env(home))
+    refusal(source.read)
+    writer = Thread(target=path.write_bytes, args=(config(direct()).encode(),))
+    writer.start()
+    assert [tier.id for tier in source.load().tiers]
+    writer.join()
 
 
 def test_a_secret_is_asked_of_three_places_in_turn(home: Path) -> None:

@@ -25,6 +25,8 @@ def test_anything_but_a_2xx_has_taken_nothing(said):
         b'{"partialSuccess":{"errorMessage":"x"}}',
         b'{"partialSuccess":{"rejectedSpans":"many"}}',
         b'{"partialSuccess":{"rejectedSpans":-3}}',
+        b'{"x":' + b"[" * 60_000,
+        b'{"partialSuccess":{"x":' + b'{"x":' * 9_000,
     ],
 )
 @pytest.mark.parametrize("status", [200, 202, 299])

@@ -156,7 +156,16 @@ async def test_a_feed_that_goes_silent_is_taken_for_lost():
 
 
 @pytest.mark.parametrize(
-    "hello", [{}, {"schema": "anvil-router-events/v1"}, {"schema": "x", "heartbeat_interval_s": 1}]
+    "hello",
+    [
+        {},
+        {"schema": "anvil-router-events/v1"},
+        {"schema": "x", "heartbeat_interval_s": 1},
+        *(
+            {"schema": "anvil-router-events/v1", "heartbeat_interval_s": never}
+            for never in (0, -1, -0.5, 86_401, 10**400)
+        ),
+    ],
 )
 async def test_a_feed_of_another_schema_is_not_read(hello):
     """It is not asked for again at once either."""

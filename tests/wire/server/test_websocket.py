@@ -3,6 +3,7 @@
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any, cast
 
 import pytest
 import trio
@@ -12,6 +13,8 @@ from trio_websocket import ConnectionClosed, ConnectionRejected
 from wsproto.events import TextMessage
 
 from anvil_trio.server.hypercorn_names import FrameTooLargeError, WebsocketBuffer, WSStream
+from anvil_trio.server.inbox import Inbox
+from anvil_trio.server.tasks import EXTENSION
 from anvil_trio.server.websockets import bound_messages
 from tests.support.wire import RawClient, serving, until
 from tests.support.wire_apps import Receive, Scope, Send, client_of
@@ -187,14 +190,18 @@ async def test_a_message_that_is_too_large_is_not_kept():
     """`bound_messages`: its parts are dropped from the bound on, and so is all that follows it."""
     stream = WSStream.__new__(WSStream)
     stream.buffer = WebsocketBuffer(10)
+    inbox = Inbox("websocket", trio.lowlevel.checkpoint)
+    stream.scope = cast("Any", {"extensions": {EXTENSION: inbox}})
     stream.handshake = Handshake([(b"sec-websocket-extensions", b"permessage-deflate")], "1.1")
     bound_messages(stream)
     assert stream.handshake.extensions is None
+    assert not inbox.gone
     stream.buffer.extend(TextMessage("x" * 10, message_finished=False))
     for _ in range(3):
         with pytest.raises(FrameTooLargeError):
             stream.buffer.extend(TextMessage("x", message_finished=False))
         assert (stream.buffer.value, stream.buffer.length) == (None, 0)
+        assert inbox.gone
 
 
 async def test_a_websocket_message_has_a_bound():
@@ -210,3 +217,15 @@ async def test_a_websocket_message_has_a_bound():
         assert closed.value.reason is not None
         assert closed.value.reason.code == 1009
         await until(lambda: chat.ends)
+
+
+async def test_a_message_that_is_too_large_ends_a_websocket_whose_client_stays():
+    """`bound_messages`: a client that does not answer the 1009 loses application and connection."""
+    chat = Chat()
+    async with serving(chat, max_message_bytes=1000) as served:
+        async with await served.connect() as client:
+            await client.send(HANDSHAKE)
+            await client.read_until(b"\r\n\r\n")
+            await client.send(b"\x81\xfe\x03\xe9" + bytes(4) + b"x" * 1001)
+            assert await client.read_to_end() == (b"\x88\x02\x03\xf1", "FIN")
+            await until(lambda: chat.ends == [1006])

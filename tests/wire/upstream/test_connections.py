@@ -192,6 +192,20 @@ async def test_after_the_transport_is_closed_nothing_is_kept():
             await server.peers[0].ended.wait()
 
 
+async def test_a_request_after_the_transport_is_closed_has_a_connection_of_its_own():
+    """Whoever was given a member before its configuration retired is served, and keeps nothing."""
+    async with open_server(answering(OK)) as server:
+        transport = server.transport()
+        await transport.aclose()
+        stream = await post(transport, server.base_url)
+        assert (await collect(stream))[1] == b"ok"
+        await stream.aclose()
+        await transport.aclose()
+        assert transport.idle == 0
+        with trio.fail_after(1):
+            await server.peers[0].ended.wait()
+
+
 async def test_a_request_for_another_member_is_a_bug():
     """A transport never sends anywhere but to its own member."""
     transport = MemberTransport("http://127.0.0.1:1", keepalive_s=4)
