@@ -204,7 +204,8 @@ async def open_generation(
                 )
                 nursery.cancel_scope.cancel()
         finally:
-            await _keep_none(transports)
+            with trio.move_on_after(1, shield=True):
+                await _keep_none(transports)
         await life.until_unused()
     finally:
         life.close()
@@ -215,9 +216,8 @@ async def _keep_none(transports: Transports) -> None:
 
     Nobody probes any more, so nothing would close by its age what a retired generation had kept.
     """
-    with trio.move_on_after(1, shield=True):
-        for transport in transports.values():
-            await transport.aclose()
+    for transport in transports.values():
+        await transport.aclose()
 
 
 def _readers(
