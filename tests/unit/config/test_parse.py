@@ -212,11 +212,10 @@ def test_all_problems_of_a_file_are_told_together_and_in_order() -> None:
         replica(MEMBER_A, bad_member, timeout="-1"),
         direct(id='"second"', context_limit=None, mood='"good"'),
         server=["idle_timeout_s = 0", 'tls_keyfile = "key.pem"'],
-        router=["exhaustion_status = 399", "audio_max_concurrency = 2"],
+        router=["exhaustion_status = 399"],
         routes="{ a = 'primary', b = 'third' }",
     )
     assert told(text.encode()) == "\n".join([
-        "not_available_yet: router.audio_max_concurrency",
         "router.exhaustion_status: must be a whole number from 400 to 599",
         'router.model_routes."b": must be the id of a tier',
         "router.tiers[0].replicas[1].base_url: must be a URL that begins with http:// or https://",
