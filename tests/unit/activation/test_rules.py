@@ -37,6 +37,14 @@ def test_a_credential_that_is_new_may_come():
     assert find_restart_need(OLD, new, Secrets(KEYS), Secrets({**KEYS, "OTHER_KEY": "o"})) is None
 
 
+def test_the_pool_of_audio_needs_a_restart():
+    """Its places are counted for as long as the process lives, like those of the front door."""
+    new = config_of(replica_tier(), server=SERVER, audio_max_concurrency=2)
+    found = find_restart_need(OLD, new, Secrets(KEYS), Secrets(KEYS))
+    assert found is not None
+    assert found.code is Code.ACTIVATION_REQUIRES_RESTART
+
+
 @pytest.mark.parametrize(
     ("server", "keys", "clients"),
     [
