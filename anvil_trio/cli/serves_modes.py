@@ -84,58 +84,43 @@ def mode_preview(
     _preview("serves mode preview", place, order, is_json=is_json)
 
 
-@mode.command("enter")
-@_target
-@_group
-@MANIFEST_OPTION
-@CONFIG_OPTION
-@ROUTER_OPTION
-@CONFIRM_OPTION
-@JSON_OPTION
-def mode_enter(
-    target: str,
-    restore_group: str,
-    manifest: str | None,
-    config: str | None,
-    router_url: str | None,
-    *,
-    is_confirmed: bool,
-    is_json: bool,
-) -> None:
-    """Drain and stop every other GPU serve, and give the GPUs to the target.
-
-    What fails is undone. An operation of this target that broke off is taken up first.
-    """
-    place = Place(manifest, config, router_url)
-    order = _by_target(Mode.EXCLUSIVE, target, restore_group)
-    _change("serves mode enter", place, order, is_confirmed=is_confirmed, is_json=is_json)
+_UNDONE = "\n\nWhat fails is undone. An operation of this target that broke off is taken up first."
 
 
-@mode.command("leave")
-@_target
-@_group
-@MANIFEST_OPTION
-@CONFIG_OPTION
-@ROUTER_OPTION
-@CONFIRM_OPTION
-@JSON_OPTION
-def mode_leave(
-    target: str,
-    restore_group: str,
-    manifest: str | None,
-    config: str | None,
-    router_url: str | None,
-    *,
-    is_confirmed: bool,
-    is_json: bool,
-) -> None:
-    """Drain and stop the target, and start the serves of the restore group.
+def _changing(name: str, wanted: Mode, does: str) -> None:
+    """One of the two commands that change the mode."""
 
-    What fails is undone. An operation of this target that broke off is taken up first.
-    """
-    place = Place(manifest, config, router_url)
-    order = _by_target(Mode.SPLIT, target, restore_group)
-    _change("serves mode leave", place, order, is_confirmed=is_confirmed, is_json=is_json)
+    @mode.command(name, help=does + _UNDONE)
+    @_target
+    @_group
+    @MANIFEST_OPTION
+    @CONFIG_OPTION
+    @ROUTER_OPTION
+    @CONFIRM_OPTION
+    @JSON_OPTION
+    def change(
+        target: str,
+        restore_group: str,
+        manifest: str | None,
+        config: str | None,
+        router_url: str | None,
+        *,
+        is_confirmed: bool,
+        is_json: bool,
+    ) -> None:
+        place = Place(manifest, config, router_url)
+        order = _by_target(wanted, target, restore_group)
+        _change(f"serves mode {name}", place, order, is_confirmed=is_confirmed, is_json=is_json)
+
+
+_changing(
+    "enter",
+    Mode.EXCLUSIVE,
+    "Drain and stop every other GPU serve, and give the GPUs to the target.",
+)
+_changing(
+    "leave", Mode.SPLIT, "Drain and stop the target, and start the serves of the restore group."
+)
 
 
 @profile.command("list")

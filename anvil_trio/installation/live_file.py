@@ -22,11 +22,9 @@ from anvil_trio.installation.journal import (
     Journal,
     parse_journal,
 )
+from anvil_trio.whole_file import replace_whole
 
 __all__ = ["LiveFile"]
-
-_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-_OWNER_ONLY = 0o600
 
 
 class LiveFile:
@@ -82,22 +80,12 @@ class LiveFile:
             raise InstallFailed(InstallFault.NOT_WRITTEN) from None
 
     def _replace(self, target: Path, data: bytes, fault: InstallFault) -> None:
-        """Written beside it, flushed, renamed over it, and the folder flushed."""
-        beside = self._beside(".new")
         try:
-            beside.unlink(
-                missing_ok=True
-            )  # left behind by one that was killed: there is one writer
-            with os.fdopen(os.open(beside, _WRITE, _OWNER_ONLY), "wb") as file:
-                self._take_over_rights(file.fileno())
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            beside.replace(target)
+            replace_whole(
+                target, data, beside=self._beside(".new"), set_rights=self._take_over_rights
+            )
         except (OSError, ValueError):
             raise InstallFailed(fault) from None
-        with suppress(OSError):  # it is in place; some file systems cannot flush a folder
-            _flush_folder(target.parent)
 
     def _take_over_rights(self, descriptor: int) -> None:
         """Whoever could read the file can read what takes its place."""
@@ -124,11 +112,3 @@ def _read(path: Path, max_bytes: int, fault: InstallFault) -> bytes | None:
     if len(data) > max_bytes:
         raise InstallFailed(fault)
     return data
-
-
-def _flush_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,18 +1,14 @@
-"""The one lock of all that changes what serves on this machine."""
+"""The one lock of all that changes what serves on this machine, in the words of an installation."""
 
-import fcntl
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from anvil_trio.installation.faults import InstallFailed, InstallFault
+from anvil_trio.lifecycle import store
+from anvil_trio.lifecycle.faults import Fault, LifecycleFailed
 
 __all__ = ["hold_lock"]
-
-_NAME = "serves-switch-promotion.lock"
-_OWNER_FOLDER = 0o700
-_OWNER_FILE = 0o600
 
 
 @contextmanager
@@ -21,17 +17,11 @@ def hold_lock(home: Path) -> Iterator[None]:
 
     It ends with the process, however that ends, and no child inherits it.
     """
-    try:
-        folder = home / "locks"
-        folder.mkdir(mode=_OWNER_FOLDER, parents=True, exist_ok=True)
-        descriptor = os.open(folder / _NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _OWNER_FILE)
-    except OSError:
-        raise InstallFailed(InstallFault.NOT_SAVED) from None
-    try:
+    with ExitStack() as held:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise InstallFailed(InstallFault.LOCKED) from None
+            held.enter_context(store.hold_lock(home))
+        except LifecycleFailed as failed:
+            is_locked = failed.code == Fault.LOCKED
+            code = InstallFault.LOCKED if is_locked else InstallFault.NOT_SAVED
+            raise InstallFailed(code) from None
         yield
-    finally:
-        os.close(descriptor)

@@ -1,16 +1,15 @@
 """The file of intents on disk: read once at start, replaced as a whole on every change."""
 
-import os
-import stat
-from contextlib import suppress
 from pathlib import Path
 
 import trio
 
 from anvil_trio.config.problems import ConfigError, ConfigProblem, ProblemCode
+from anvil_trio.config.regular import read_regular
 from anvil_trio.intent.document import MAX_STATE_BYTES, CorruptState, parse_state, render_state
 from anvil_trio.intent.intents import Intents
 from anvil_trio.log_events import LogEvent, log_event
+from anvil_trio.whole_file import replace_whole, write_beside
 
 __all__ = ["StateFile"]
 
@@ -26,10 +25,6 @@ _CORRUPT = ConfigProblem(
     ProblemCode.INVALID,
     "must name a file that this router wrote; this one is damaged, too large or of another version",
 )
-# Non-blocking so that opening a pipe without a writer fails instead of waiting for one.
-_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
-_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-_OWNER_ONLY = 0o600
 
 
 class StateFile:
@@ -46,7 +41,7 @@ class StateFile:
             self._path = Path(path).expanduser().resolve()
             self._temporary = self._path.with_name(f"{self._path.name}.tmp")
             data = _read(self._path)
-            self._write_temporary(b"")
+            write_beside(self._temporary, b"")
             self._temporary.unlink()
         except (OSError, ValueError, RuntimeError):  # a null character; a loop of links; no home
             raise ConfigError([_UNUSABLE]) from None
@@ -65,42 +60,16 @@ class StateFile:
     def write(self, intents: Intents) -> bool:
         """The same, here and now: written beside it, flushed to the disk, then renamed over it."""
         try:
-            self._write_temporary(render_state(intents))
-            self._temporary.replace(self._path)
+            replace_whole(self._path, render_state(intents), beside=self._temporary)
         except OSError:
             log_event(LogEvent.ADMISSION_STATE_WRITE_FAILED)
             return False
-        with suppress(OSError):  # it is in place; some file systems cannot flush a directory
-            _flush_directory(self._path.parent)
         return True
-
-    def _write_temporary(self, data: bytes) -> None:
-        """What a killed process left behind is in nobody's use: there is one writer."""
-        self._temporary.unlink(missing_ok=True)
-        with os.fdopen(os.open(self._temporary, _WRITE, _OWNER_ONLY), "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
 
 
 def _read(path: Path) -> bytes | None:
     """The bytes of a regular file, and at most one more than it may have; None if there is none."""
     try:
-        descriptor = os.open(path, _READ)
+        return read_regular(path, MAX_STATE_BYTES)
     except FileNotFoundError:
         return None
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read(MAX_STATE_BYTES + 1)
-    finally:
-        os.close(descriptor)
-
-
-def _flush_directory(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -12,7 +12,7 @@ import fcntl
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from anvil_trio.lifecycle.journal import (
     parse_journal,
     render_journal,
 )
+from anvil_trio.whole_file import flush_folder, replace_whole
 
 __all__ = ["OperationStore", "hold_lock", "write_whole"]
 
@@ -35,30 +36,16 @@ _LOCK = "serves-switch-promotion.lock"
 _FOLDER = re.compile(r"([0-9]{6})-[A-Za-z0-9_-]+")
 _OWNER_FOLDER = 0o700
 _OWNER_FILE = 0o600
-_WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def write_whole(path: Path, data: bytes, *, mode: int = _OWNER_FILE) -> None:
-    """Replace the file at `path`, or leave it as it was: written beside it, flushed, renamed.
-
-    Raises OSError. What a killed writer left beside it is overwritten; there is one writer.
-    """
-    beside = path.with_name(f"{path.name}.new")
-    with os.fdopen(os.open(beside, _WRITE, mode), "wb") as file:
-        os.fchmod(file.fileno(), mode)  # also one that was left behind
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
-    _flush_folder(path.parent)
-
-
-def _flush_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    """Replace the file at `path`, or leave it as it was; raises OSError."""
+    replace_whole(
+        path,
+        data,
+        beside=path.with_name(f"{path.name}.new"),
+        set_rights=lambda descriptor: os.fchmod(descriptor, mode),
+    )
 
 
 @contextmanager
@@ -104,7 +91,8 @@ class OperationStore:
         except OSError:
             raise LifecycleFailed(Fault.NOT_SAVED) from None
         self.save(journal)
-        _flush_folder(self._folder)
+        with suppress(OSError):  # it is there; some file systems cannot flush a folder
+            flush_folder(self._folder)
         return journal
 
     def save(self, journal: Journal) -> None:

@@ -78,12 +78,22 @@ def test_a_topology_is_frozen_and_hides_where_things_are():
     parsed = parse_topology(
         topology(
             hosts=({**HOST, "address": '"10.9.8.7"', "bootstrap": '{ step = "first-step" }'},),
-            resources=({**RESOURCE_A, "path": '"/mnt/engine"'},),
+            resources=({**RESOURCE_A, "path": '"/file"'},),
         )
     )
     with pytest.raises(ValidationError):
         parsed.hosts[0].address = "10.0.0.1"  # type: ignore[misc]
-    private = ("10.9.8.7", "127.0.0.1", "GPU-", "step", "/mnt", "ssh:", "_KEY", "SHA256:", "'known")
+    private = (
+        "10.9.8.7",
+        "127.0.0.1",
+        "GPU-",
+        "step",
+        "file",
+        "ssh:",
+        "_KEY",
+        "SHA256:",
+        "'known",
+    )
     assert [word for word in private if word in repr(parsed)] == []
 
 
