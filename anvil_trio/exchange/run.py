@@ -2,41 +2,34 @@
 
     permit -> body -> parse, alias, gates -> lease -> one attempt -> closing -> last words -> record
 
-Everything that must be given back is a `with`, entered before the next `await`; all of them are
-inside `life`, which the caller's leaving, the total deadline or a shutdown cuts at once. So however
-a request ends, leaving the blocks gives back the upstream stream, the lease and the permit, each
-exactly once (R009), and the record is written in `finally`.
+Everything that must be given back is a `with`, entered before the next `await`: the permit, the
+lease and the upstream stream. All of them are inside the `life` of `exchange/frame`, which also has
+the last words said and the record written.
 """
 
 import trio
 
-from anvil_trio import __version__
 from anvil_trio.actors.messages import Refused
-from anvil_trio.bugs import where_raised
-from anvil_trio.decisions.builder import RecordBuilder
 from anvil_trio.dialects.ir import StreamTranslator
 from anvil_trio.errors import Code, Problem, UpstreamFailed, problem
 from anvil_trio.exchange.call import Call
-from anvil_trio.exchange.caller import Caller, Header
+from anvil_trio.exchange.caller import Caller
 from anvil_trio.exchange.closing import (
     Closing,
     broken,
     not_admitted,
     rejected,
     turned_away,
-    unheard,
 )
 from anvil_trio.exchange.delivery import deliver
+from anvil_trio.exchange.frame import Exchange
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
-from anvil_trio.exchange.metering import count_request
-from anvil_trio.exchange.outcome import UPSTREAM_FAILURES, Outcome, ending_of
+from anvil_trio.exchange.outcome import Outcome
 from anvil_trio.exchange.phases import Phase
 from anvil_trio.exchange.prepare import Prepared, prepare
 from anvil_trio.exchange.relay import UnaryRelay
 from anvil_trio.exchange.stream_relay import StreamRelay
-from anvil_trio.exchange.watch import Cut, Watch
-from anvil_trio.log_events import LogEvent, log_event
 from anvil_trio.names import MemberId
 from anvil_trio.tiers.lease import Lease
 from anvil_trio.upstream.build import request_headers
@@ -54,68 +47,15 @@ async def run_chat(house: House, generation: Generation, call: Call, caller: Cal
     await _Exchange(house, generation, call, caller).run()
 
 
-class _Exchange:
-    """One request's way through the house."""
+class _Exchange(Exchange):
+    """A chat request between its call and its closing."""
 
     def __init__(self, house: House, generation: Generation, call: Call, caller: Caller) -> None:
-        self._house, self._generation, self._call, self._caller = house, generation, call, caller
-        self._server = generation.config.server
-        self._watch = Watch(generation.limits)
-        self._headers: list[Header] = []
+        super().__init__(house, generation, call, caller)
         self._translator: StreamTranslator | None = None
-        self._record = RecordBuilder(
-            gateway_request_id=call.gateway_request_id,
-            started_at=trio.current_time(),
-            created_unix=house.wall_clock(),
-            client_id=call.client_id,
-            caller=call.ids,
-            config_sha256=generation.public_sha256,
-            router_version=__version__,
-        )
 
-    async def run(self) -> None:
-        closing = Closing(Outcome.CANCELLED)  # stands if we are cancelled from outside
-        try:
-            with self._house.exchanges.entered(self._watch, self._record):
-                self._caller.watch_for_leaving(self._watch.leave)
-                closing = await self._live()
-                if self._watch.is_gone:
-                    closing = unheard(closing)
-                elif not await self._deliver(closing):
-                    closing = Closing(Outcome.CLIENT_STALLED)
-        finally:
-            self._write_record(closing.outcome)
-
-    async def _live(self) -> Closing:
-        """All phases, in which something is held; cut when `life` is."""
-        try:
-            closing = await self._within_life()
-            self._watch.journey.end(closing.outcome)
-            if closing.outcome in UPSTREAM_FAILURES:
-                request_id, outcome = self._call.gateway_request_id, closing.outcome.value
-                log_event(LogEvent.UPSTREAM_FAILED, request_id=request_id, outcome=outcome)
-        except Exception as bug:  # noqa: BLE001 - it ends the exchange, not the process
-            request_id = self._call.gateway_request_id
-            log_event(LogEvent.EXCHANGE_FAILED, request_id=request_id, **where_raised(bug))
-            self._watch.journey.end(Outcome.INTERNAL_ERROR)
-            return Closing(Outcome.INTERNAL_ERROR, problem(Code.INTERNAL_ERROR))
-        return closing
-
-    async def _within_life(self) -> Closing:
-        with self._watch.life:
-            return await self._admit()
-        return self._cut()
-
-    def _cut(self) -> Closing:
-        """Why `life` was cut, and what the caller is to be told."""
-        match self._watch.cut:
-            case Cut.CLIENT_GONE:
-                log_event(LogEvent.CLIENT_DISCONNECTED, request_id=self._call.gateway_request_id)
-                return Closing(Outcome.CLIENT_DISCONNECTED)
-            case Cut.SHUTDOWN:
-                return Closing(Outcome.SHUTDOWN, problem(Code.SHUTTING_DOWN))
-            case Cut.TOTAL:
-                return Closing(Outcome.REQUEST_TIMEOUT, problem(Code.REQUEST_TIMEOUT))
+    def _gave_back(self, outcome: Outcome) -> None:
+        self._watch.journey.end(outcome)
 
     async def _admit(self) -> Closing:
         """The front door and the body. Gates reserve nothing of a tier."""
@@ -228,11 +168,3 @@ class _Exchange:
             stall_s=self._watch.limits.stall_s,
             translator=self._translator,
         )
-
-    def _write_record(self, outcome: Outcome) -> None:
-        self._record.response_bytes = self._caller.bytes_sent
-        record = self._record.finish(
-            ending_of(outcome), now=trio.current_time(), unix_ts=self._house.wall_clock()
-        )
-        self._house.log.record(record)
-        count_request(self._house.meters, outcome, record, self._watch.mean_gap_s)

@@ -2,32 +2,26 @@
 
     permit -> body -> parse -> one service -> (speech: one of few places) -> one attempt -> record
 
-It is built like `exchange/run`, with less to decide: a name stands for one service, which has no
-readiness, no ceiling and no line. What must be given back is a `with` inside `life`; however the
-request ends, leaving the blocks gives it back once, and the record is written in `finally`.
+It is an exchange with less to decide than chat: a name stands for one service, which has no
+readiness, no ceiling and no line. What must be given back is a `with` inside the `life` of
+`exchange/frame`.
 """
 
 from dataclasses import replace
 
 import trio
 
-from anvil_trio import __version__
 from anvil_trio.actors.messages import Refused
-from anvil_trio.bugs import where_raised
-from anvil_trio.decisions.builder import RecordBuilder
 from anvil_trio.decisions.words import RequestKind
 from anvil_trio.errors import Code, Problem, UpstreamFailed, problem
 from anvil_trio.exchange.call import Call
-from anvil_trio.exchange.caller import Caller, Header
-from anvil_trio.exchange.closing import Closing, broken, rejected, unheard
+from anvil_trio.exchange.caller import Caller
+from anvil_trio.exchange.closing import Closing, broken, rejected
 from anvil_trio.exchange.delivery import deliver
+from anvil_trio.exchange.frame import Exchange
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
-from anvil_trio.exchange.metering import count_request
-from anvil_trio.exchange.outcome import UPSTREAM_FAILURES, Outcome, ending_of
 from anvil_trio.exchange.services import Service
-from anvil_trio.exchange.watch import Cut, Watch
-from anvil_trio.log_events import LogEvent, log_event
 from anvil_trio.names import DIRECT_MEMBER, ClientId
 from anvil_trio.purpose.asks import Ask, Manner
 from anvil_trio.purpose.events import error_event
@@ -59,60 +53,16 @@ async def run_service(
     await _Exchange(house, generation, call, caller, reading).run()
 
 
-class _Exchange:
-    """One request's way through the house."""
+class _Exchange(Exchange):
+    """A request to a service between its call and its closing."""
 
     def __init__(
         self, house: House, generation: Generation, call: Call, caller: Caller, reading: Reading
     ) -> None:
-        self._house, self._generation, self._call, self._caller = house, generation, call, caller
+        super().__init__(house, generation, call, caller, reading.kind)
         self._reading = reading
-        self._server = generation.config.server
-        self._watch = Watch(generation.limits)
-        self._began_at = trio.current_time()
-        self._headers: list[Header] = [(b"cache-control", b"no-store"), *call.id_headers()]
+        self._headers = [(b"cache-control", b"no-store"), *call.id_headers()]
         self._manner: Manner | None = None
-        self._record = RecordBuilder(
-            gateway_request_id=call.gateway_request_id,
-            started_at=self._began_at,
-            created_unix=house.wall_clock(),
-            kind=reading.kind,
-            client_id=call.client_id,
-            caller=call.ids,
-            config_sha256=generation.public_sha256,
-            router_version=__version__,
-        )
-
-    async def run(self) -> None:
-        closing = Closing(Outcome.CANCELLED)  # stands if we are cancelled from outside
-        try:
-            with self._house.exchanges.entered(self._watch, self._record):
-                self._caller.watch_for_leaving(self._watch.leave)
-                closing = await self._live()
-                if self._watch.is_gone:
-                    closing = unheard(closing)
-                elif not await self._deliver(closing):
-                    closing = Closing(Outcome.CLIENT_STALLED)
-        finally:
-            self._write_record(closing.outcome)
-
-    async def _live(self) -> Closing:
-        """All phases, in which something is held; cut when `life` is."""
-        request_id = self._call.gateway_request_id
-        try:
-            with self._watch.life:
-                closing = await self._admit()
-                if closing.outcome in UPSTREAM_FAILURES:
-                    word = closing.outcome.value
-                    log_event(LogEvent.UPSTREAM_FAILED, request_id=request_id, outcome=word)
-                return closing
-        except Exception as bug:  # noqa: BLE001 - it ends the exchange, not the process
-            log_event(LogEvent.EXCHANGE_FAILED, request_id=request_id, **where_raised(bug))
-            return Closing(Outcome.INTERNAL_ERROR, problem(Code.INTERNAL_ERROR))
-        if self._watch.cut is Cut.CLIENT_GONE:
-            log_event(LogEvent.CLIENT_DISCONNECTED, request_id=request_id)
-            return Closing(Outcome.CLIENT_DISCONNECTED)
-        return Closing(Outcome.SHUTDOWN, problem(Code.SHUTTING_DOWN))
 
     async def _admit(self) -> Closing:
         """The front door, the body, and which service is meant."""
@@ -226,14 +176,6 @@ class _Exchange:
             await self._caller.end(error_event(closing.problem))
             return True
         return False
-
-    def _write_record(self, outcome: Outcome) -> None:
-        self._record.response_bytes = self._caller.bytes_sent
-        record = self._record.finish(
-            ending_of(outcome), now=trio.current_time(), unix_ts=self._house.wall_clock()
-        )
-        self._house.log.record(record)
-        count_request(self._house.meters, outcome, record, None)
 
 
 def _own_words(closing: Closing, ask: Ask) -> Closing:

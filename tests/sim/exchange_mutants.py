@@ -4,6 +4,7 @@ from tests.support.mutants import Mutant, Suite
 
 __all__ = ["EXCHANGE"]
 
+FRAME = "anvil_trio.exchange.frame"
 RUN = "anvil_trio.exchange.run"
 WATCH = "anvil_trio.exchange.watch"
 DEADLINES = "anvil_trio.exchange.deadlines"
@@ -54,20 +55,20 @@ GIVE_BACK = (
 RECORD = (
     Mutant(
         "two records",
-        RUN,
+        FRAME,
         "        self._house.log.record(record)\n",
         "        self._house.log.record(record)\n        self._house.log.record(record)\n",
     ),
     Mutant(
         "no record when the caller has left",
-        RUN,
+        FRAME,
         "        finally:\n            self._write_record(closing.outcome)",
         "        finally:\n            if not self._watch.is_gone:\n"
         "                self._write_record(closing.outcome)",
     ),
     Mutant(
         "no record when cancelled",
-        RUN,
+        FRAME,
         "        finally:\n            self._write_record(closing.outcome)",
         "        except ZeroDivisionError:\n            raise\n"
         "        self._write_record(closing.outcome)",
