@@ -5,6 +5,9 @@ from contextlib import contextmanager
 
 import trio
 
+from anvil_trio.decisions.events import Event
+from anvil_trio.views.feed import render_event
+
 __all__ = ["MAX_SUBSCRIBERS", "Subscribers"]
 
 MAX_SUBSCRIBERS = 32
@@ -21,6 +24,7 @@ class Subscribers:
         self._most = most
         self._scopes: set[trio.CancelScope] = set()
         self._is_ended = False
+        self._latest: tuple[Event, str] | None = None
 
     def __len__(self) -> int:
         return len(self._scopes)
@@ -39,6 +43,12 @@ class Subscribers:
             yield True
         finally:
             self._scopes.discard(until)
+
+    def text_of(self, event: Event) -> str:
+        """The message that an event is worth, made once for all who read it in its turn."""
+        if self._latest is None or self._latest[0] is not event:
+            self._latest = event, render_event(event)
+        return self._latest[1]
 
     def end(self) -> None:
         """Tell everybody to go, and let nobody in any more. Never waits; idempotent."""

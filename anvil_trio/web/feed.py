@@ -4,6 +4,7 @@ What a subscriber has not taken waits in its own bounded subscription of the bus
 oldest. Nobody who publishes ever waits for one.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import trio
@@ -14,7 +15,7 @@ from anvil_trio.config.model import ServerSettings
 from anvil_trio.decisions.events import Event
 from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.exchange.house import House
-from anvil_trio.views.feed import render_dropped, render_event, render_heartbeat, render_hello
+from anvil_trio.views.feed import render_dropped, render_heartbeat, render_hello
 from anvil_trio.views.query import check_no_query
 from anvil_trio.web.asgi_types import Message, Receive, Scope, Send, headers_of
 from anvil_trio.web.auth import Principal
@@ -79,7 +80,8 @@ async def answer_feed(
         if not is_seated:
             return _STOPPING if house.is_draining else _FULL
         with house.bus.subscribe(BUFFER_EVENTS) as events:
-            await _Subscriber(receive, send, events, server, until).run()
+            text_of = house.subscribers.text_of
+            await _Subscriber(receive, send, events, server, until, text_of).run()
     return None
 
 
@@ -93,8 +95,10 @@ class _Subscriber:
         events: Subscription[Event],
         server: ServerSettings,
         until: trio.CancelScope,
+        text_of: Callable[[Event], str],
     ) -> None:
         self._receive, self._send, self._events = receive, send, events
+        self._text_of = text_of
         self._stall_s = server.client_stall_timeout_s
         self._heartbeat_s = server.heartbeat_interval_s
         self._until = until
@@ -135,7 +139,7 @@ class _Subscriber:
             if self._events.dropped > told:  # what was dropped came before this event
                 count, told = self._events.dropped - told, self._events.dropped
                 await self._say(render_dropped(count))
-            await self._say(render_heartbeat() if event is None else render_event(event))
+            await self._say(render_heartbeat() if event is None else self._text_of(event))
 
     async def _say(self, text: str) -> None:
         await self._deliver({"type": "websocket.send", "text": text})

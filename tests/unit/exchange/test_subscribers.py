@@ -3,7 +3,9 @@
 import pytest
 import trio
 
+from anvil_trio.decisions.events import IntentChanged
 from anvil_trio.exchange.subscribers import Subscribers
+from anvil_trio.names import TierId
 
 
 async def test_a_seat_is_held_for_a_block_however_it_is_left():
@@ -40,3 +42,13 @@ async def test_all_of_them_are_told_to_go():
         seats.end()
     with seats.seated(trio.CancelScope()) as is_seated:
         assert not is_seated
+
+
+def test_a_message_is_made_once_for_all_who_read_it_in_its_turn():
+    """The same event is the same text, not made again; another event has its own."""
+    seats = Subscribers()
+    first, second = (IntentChanged(TierId(name), None, is_quiesced=True) for name in ("a", "b"))
+    text = seats.text_of(first)
+    assert seats.text_of(first) is text
+    assert '"tier_id":"b"' in seats.text_of(second)
+    assert seats.text_of(first) == text
