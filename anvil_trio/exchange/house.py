@@ -17,6 +17,7 @@ from anvil_trio.intent.keeper import IntentKeeper
 from anvil_trio.log_events import LogEvent, log_event
 from anvil_trio.meters.board import Meters
 from anvil_trio.names import MemberId, TierId
+from anvil_trio.operations.interface import Operations
 from anvil_trio.tiers.registry import Tiers
 from anvil_trio.upstream.client import Upstream
 
@@ -90,6 +91,7 @@ class House:
     ways: dict[TierId, dict[MemberId, Upstream]] = field(default_factory=dict)
     exchanges: Exchanges = field(default_factory=Exchanges)
     subscribers: Subscribers = field(default_factory=Subscribers)
+    operations: Operations | None = None  # None where no media workflows are configured
     is_draining: bool = False
 
     def drain(self) -> None:
