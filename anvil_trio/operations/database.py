@@ -4,7 +4,7 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -57,15 +57,15 @@ def run_batch(
 ) -> list[outcome.Outcome[object]]:
     """Each call's outcome, in order; all that they changed is on the disk, in one transaction.
 
-    A call that raises has changed nothing. Where the transaction fails, each call that did not
-    fail by itself raises DatabaseFault.
+    A call that raises has changed nothing. Where the database fails, at whichever call, each of
+    them raises DatabaseFault and none has changed anything.
     """
     try:
         connection.execute("BEGIN")
         outcomes = [_run_one(connection, book, call) for call in calls]
         connection.execute("COMMIT")
     except sqlite3.Error:
-        if connection.in_transaction:
+        with suppress(sqlite3.Error):  # it may not even have begun
             connection.execute("ROLLBACK")
         return [outcome.Error(DatabaseFault()) for _ in calls]
     return outcomes

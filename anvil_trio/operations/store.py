@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from anvil_trio.operations.ids import is_artifact_id, is_operation_id
 from anvil_trio.operations.inputs import Inputs
 from anvil_trio.operations.model import (
     Artifact,
@@ -151,6 +152,8 @@ class Store:
 
     def artifact(self, principal: str, artifact_id: str, at_s: float) -> Artifact | None:
         """One of the principal's own that has not expired."""
+        if not is_artifact_id(artifact_id):
+            return None
         row = self._db.execute(
             "SELECT * FROM artifacts WHERE id = ? AND principal = ? AND expires_s > ?",
             (artifact_id, principal, at_s),
@@ -270,6 +273,8 @@ class Store:
         )
 
     def _row(self, operation_id: str) -> sqlite3.Row | None:
+        if not is_operation_id(operation_id):  # text that the database might not even take
+            return None
         row = self._db.execute("SELECT * FROM operations WHERE id = ?", (operation_id,)).fetchone()
         assert row is None or isinstance(row, sqlite3.Row)
         return row

@@ -205,3 +205,46 @@ async def test_files_that_no_row_is_about_are_gone_at_the_next_start(
     async with open_service(tmp_path, backend) as service:
         (made,) = (await looked_at(service, operation)).artifact_ids
         assert {path.name for path in folder.iterdir()} == {made, "notes.txt"}
+
+
+async def test_a_file_that_is_lost_is_told_apart_from_a_disk_that_fails(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    """The one is not there any more, the other may be again."""
+    backend = Scripted()
+    async with open_service(tmp_path, backend) as service:
+        operation = await submitted(service)
+        backend.finish()
+        await seen(service, operation.id)
+        (made,) = (await looked_at(service, operation)).artifact_ids
+        artifact = await service.artifact(ME, made)
+        assert isinstance(artifact, Artifact)
+        path = tmp_path / "artifacts" / made
+        path.unlink()
+        found = await service.read_artifact(artifact, 0, 10)
+        assert found == Refusal(RefusalCode.ARTIFACT_NOT_FOUND)
+        path.mkdir()
+        found = await service.read_artifact(artifact, 0, 10)
+        assert found == Refusal(RefusalCode.UNAVAILABLE)
+
+
+async def test_several_listeners_hear_of_one_operation(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    """Each to its end, and one that leaves early takes nothing from the others."""
+    backend, heard = Scripted(), list[list[str]]()
+    async with open_service(tmp_path, backend) as service:
+        operation = await submitted(service)
+
+        async def listen() -> None:
+            heard.append(await seen(service, operation.id))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(listen)
+            nursery.start_soon(listen)
+            with trio.move_on_after(1):
+                await seen(service, operation.id)
+            backend.finish()
+        assert len(heard) == 2
+        assert heard[0] == heard[1]
+        assert heard[0][-1] == "completed"
