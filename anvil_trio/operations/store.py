@@ -172,6 +172,14 @@ class Store:
         )
         return [row["id"] for row in rows]
 
+    def awaiting(self) -> list[Operation]:
+        """Every operation that awaits approval, whoever's it is, the oldest first."""
+        rows = self._db.execute(
+            "SELECT * FROM operations WHERE state = ? ORDER BY created_s, id",
+            (State.AWAITING_APPROVAL,),
+        )
+        return [self._operation(row) for row in rows.fetchall()]
+
     def count_loss(self, operation_id: str) -> None:
         """The backend forgot the job once more, and with it what it called it."""
         self._db.execute(
