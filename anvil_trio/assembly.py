@@ -14,6 +14,7 @@ from anvil_trio.actors.bus import Bus
 from anvil_trio.actors.supervise import Actors, open_actors
 from anvil_trio.admission.actor import open_admission
 from anvil_trio.bugs import where_raised
+from anvil_trio.config.media import MediaSettings
 from anvil_trio.config.model import RouterConfig, Tier
 from anvil_trio.config.secrets import Secrets
 from anvil_trio.decisions.events import Event, ReadinessChanged
@@ -32,6 +33,9 @@ from anvil_trio.intent.intents import Intents
 from anvil_trio.intent.keeper import IntentKeeper
 from anvil_trio.log_events import LogEvent, log_event
 from anvil_trio.names import DIRECT_MEMBER, Alias, MemberId, OwnerId, TierId
+from anvil_trio.operations.backends import make_backend
+from anvil_trio.operations.opening import Books, open_books, start_operations
+from anvil_trio.operations.service import OperationService
 from anvil_trio.purpose.opening import open_services
 from anvil_trio.readiness.prober import Prober
 from anvil_trio.signals.ceilings import CeilingReader
@@ -72,10 +76,12 @@ async def open_house(
     *,
     wall_clock: Callable[[], float] = time.time,
     make_transport: MakeTransport = MemberTransport,
+    media: MediaSettings | None = None,
 ) -> AsyncIterator[House]:
     """The actors, the record and the bus. They end after everything opened inside the block.
 
-    Raises ConfigError if the decision log cannot be written, or the file of intents not be used.
+    Raises ConfigError if the decision log cannot be written, or the file of intents or what the
+    operation service needs not be used.
     Whatever was quiesced is so before anybody can ask for a lease.
     """
     bus: Bus[Event] = Bus()
@@ -83,6 +89,7 @@ async def open_house(
         path = config.server.decision_log_path
         journal = None if path is None else files.enter_context(Journal(path))
         intents = _intents(config)
+        books = None if media is None else files.enter_context(open_books(media))
         async with _collector(config, make_transport) as post, open_actors(_crashed) as actors:
             tiers = Tiers(actors, _THIS_PROCESS)
             for tier in config.tiers:
@@ -109,7 +116,22 @@ async def open_house(
                 meters=make_meters(config),
                 wall_clock=wall_clock,
                 started_at=wall_clock(),
+                operations=_operations(actors, books, media, make_transport, wall_clock),
             )
+
+
+def _operations(
+    actors: Actors,
+    books: Books | None,
+    media: MediaSettings | None,
+    make_transport: MakeTransport,
+    wall_clock: Callable[[], float],
+) -> OperationService | None:
+    """The operation service beside the actors, if there is one; it ends with them."""
+    if books is None or media is None:
+        return None
+    backend = make_backend(media, make_transport)
+    return start_operations(actors, books, media, backend, wall_clock)
 
 
 def _collector(

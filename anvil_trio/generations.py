@@ -220,7 +220,7 @@ async def open_app(
     token = None if auth_env is None else secrets.get(auth_env)
     assert (token is None) == (auth_env is None), "a named token was resolved at start"
     async with (
-        open_house(config) as house,
+        open_house(config, media=secrets.media) as house,
         open_generations(house, config, secrets, source=source) as generations,
     ):
         _tell_of_idle_limits(config, secrets)

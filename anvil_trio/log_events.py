@@ -34,6 +34,7 @@ class LogEvent(Enum):
     DRAINING = ("draining", logging.INFO, ())
     EXCHANGE_FAILED = ("exchange_failed", logging.ERROR, ("request_id", "kind", "where"))
     INTENT_CHANGED = ("intent_changed", logging.INFO, ("tier", "member", "quiesced"))
+    OPERATIONS_NOT_SAVED = ("operations_not_saved", logging.ERROR, ())
     READINESS_CHANGED = (
         "readiness_changed",
         logging.INFO,

@@ -20,6 +20,8 @@ def find_restart_need(
     """
     if new.server != old.server or new_secrets.clients != old_secrets.clients:
         return _NEED
+    if new_secrets.media != old_secrets.media:
+        return _NEED  # the operation service lives as long as the process
     shared = _credentials(old) & _credentials(new)
     if new.router.audio_max_concurrency != old.router.audio_max_concurrency:
         return _NEED  # the pool counts for as long as the process lives

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from anvil_trio.config.access import read_clients
 from anvil_trio.config.document import MAX_CONFIG_BYTES
+from anvil_trio.config.media import make_media
 from anvil_trio.config.model import RouterConfig, ServerSettings
 from anvil_trio.config.parse import parse_config
 from anvil_trio.config.policy import POLICY_KEY, ClientCredential
@@ -111,9 +112,9 @@ def resolve_secrets(config: RouterConfig, environ: Mapping[str, str]) -> Secrets
     """Every secret that the configuration names and that is set, and the clients of its policy.
 
     Raises ConfigError if the operator token is named but not set or empty, because the router would
-    be open to all, if a secret could not travel in a header, and if the authorization policy is not
-    valid as a whole. A tier's variable may be unset or empty: its engines are then asked without a
-    key.
+    be open to all, if a secret could not travel in a header, if the authorization policy is not
+    valid as a whole, and if the operation service is not told all that it needs. A tier's variable
+    may be unset or empty: its engines are then asked without a key.
     """
     sources = list(_sources(environ))
     secrets, problems = dict[str, str](), list[ConfigProblem]()
@@ -127,7 +128,11 @@ def resolve_secrets(config: RouterConfig, environ: Mapping[str, str]) -> Secrets
             secrets[name] = value
     if problems:
         raise ConfigError(problems)
-    return Secrets(secrets, _clients(config.server, secrets, environ))
+    clients = _clients(config.server, secrets, environ)
+    media = make_media(
+        config.server, partial(look_up, sources=sources), partial(_media_path, environ)
+    )
+    return Secrets(secrets, clients, media)
 
 
 def with_policy(
@@ -166,6 +171,10 @@ def _clients(
     assert server.auth_env is not None, "the parser asks for both"
     path = expand_path(server.authorization_policy_path, environ)
     return read_clients(path, secrets[server.auth_env], partial(resolve_secret, environ=environ))
+
+
+def _media_path(environ: Mapping[str, str], text: str) -> Path:
+    return expand_path(text, environ) if text else _operator_home(environ)
 
 
 def _operator_home(environ: Mapping[str, str]) -> Path:

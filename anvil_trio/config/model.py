@@ -28,10 +28,13 @@ from anvil_trio.config.fields import (
     Identifier,
     JsonTable,
     KeepaliveSeconds,
+    MediaScopes,
     MemberUrl,
+    Origin,
     Origins,
     Period,
     Positive,
+    Principal,
     QualificationRef,
     Seconds,
     Text,
@@ -111,6 +114,14 @@ class ServerSettings(Frozen):
     cors_origins: Origins = ()
     tls_certfile: FilePath | None = None
     tls_keyfile: FilePath | None = None
+    media_principal: Principal | None = None
+    media_scopes: MediaScopes | None = None
+    media_public_origin: Origin | None = None
+    media_backend: Annotated[Literal["comfyui", "demo"], Choice()] = "comfyui"
+    media_retention_s: Annotated[int, whole(60, 31_536_000)] = 604_800
+    media_max_artifact_bytes: Annotated[int, whole(1024, 2**30)] = 67_108_864
+    media_max_stored_bytes: Annotated[int, whole(1024, 2**40)] = 4_294_967_296
+    media_max_active: Annotated[int, whole(1, 1024)] = 64
 
     @property
     def budgets(self) -> Mapping[ClientId, int]:

@@ -10,17 +10,11 @@ from anvil_trio.config.problems import ConfigProblem, ProblemCode
 from anvil_trio.config.table import Table
 
 __all__ = [
-    "PENDING_IN_SERVER",
     "PENDING_IN_TIER",
     "find_pending",
     "not_available_yet",
 ]
 
-PENDING_IN_SERVER = (
-    "media_principal",
-    "media_scopes",
-    "media_public_origin",
-)
 PENDING_IN_TIER = ("context_admission",)
 
 

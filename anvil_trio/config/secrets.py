@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
+from anvil_trio.config.media import MediaSettings
 from anvil_trio.config.policy import ClientCredential
 
 __all__ = ["Secrets", "look_up", "parse_env"]
@@ -21,16 +22,21 @@ _COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
 class Secrets:
     """Resolved secrets by the name of their variable, and the clients of the authorization policy.
 
+    Beside them stands where the operation service keeps its own, which the environment says too.
     Neither `repr` nor an error shows one.
     """
 
-    __slots__ = ("_values", "clients")
+    __slots__ = ("_values", "clients", "media")
 
     def __init__(
-        self, values: Mapping[str, str], clients: tuple[ClientCredential, ...] = ()
+        self,
+        values: Mapping[str, str],
+        clients: tuple[ClientCredential, ...] = (),
+        media: MediaSettings | None = None,
     ) -> None:
         self._values = MappingProxyType(dict(values))
         self.clients = clients
+        self.media = media
 
     def get(self, name: str) -> str | None:
         """The secret of that name, which is never empty; None if the variable is not set."""

@@ -61,8 +61,8 @@ _PROFILE = Argument(
 )
 _KEY = Argument(
     "idempotencyKey",
-    "A key of the caller's choice: the same key with the same input is the same job.",
-    max_length=256,
+    "A key of the caller's choice, of letters, digits and `_.:-`: the same key with the same input"
+    " is the same job.",
 )
 _OPTIONAL_KEY = replace(_KEY, is_required=False)
 

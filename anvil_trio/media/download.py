@@ -1,6 +1,5 @@
 """`GET /artifacts/{id}`: the bytes of one artifact, or a range of them, for whoever owns it."""
 
-import re
 from collections.abc import Awaitable
 from http import HTTPStatus
 
@@ -19,6 +18,7 @@ from anvil_trio.exchange.house import House
 from anvil_trio.exchange.outcome import Outcome
 from anvil_trio.media.gateway import Gateway, MediaScope
 from anvil_trio.media.ranges import Span, Unsatisfied, read_span
+from anvil_trio.operations.ids import is_artifact_id
 from anvil_trio.operations.model import Artifact, Refusal, RefusalCode
 
 __all__ = ["Wanted", "run_download"]
@@ -26,7 +26,6 @@ __all__ = ["Wanted", "run_download"]
 _CHUNK_BYTES = 262_144
 """How much is read and handed over at a time."""
 
-_ID = re.compile(r"art_[A-Za-z0-9_-]{32}")
 _NOT_FOUND = problem(Code.ARTIFACT_NOT_FOUND)
 _TOO_LARGE = problem(
     Code.ARTIFACT_RANGE_INVALID,
@@ -89,7 +88,7 @@ class _Download(Exchange):
     async def _find(self) -> Artifact | Problem:
         if not self._gateway.may(MediaScope.READ):
             return problem(Code.SCOPE_DENIED)
-        if _ID.fullmatch(self._wanted.artifact_id) is None:
+        if not is_artifact_id(self._wanted.artifact_id):
             return _NOT_FOUND
         gateway = self._gateway
         found = await gateway.operations.artifact(gateway.principal, self._wanted.artifact_id)

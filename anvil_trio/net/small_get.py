@@ -34,10 +34,16 @@ async def get_small(
 
 
 async def post_small(
-    client: httpx.AsyncClient, url: str, body: bytes, *, timeout_s: float, max_bytes: int
+    client: httpx.AsyncClient,
+    url: str,
+    body: bytes,
+    *,
+    timeout_s: float,
+    max_bytes: int,
+    content_type: bytes = b"application/json",
 ) -> Answer | Silence:
-    """What is answered to this JSON; `timeout_s` bounds the whole call, connecting included."""
-    headers = [(b"content-type", b"application/json")]
+    """What is answered to this body; `timeout_s` bounds the whole call, connecting included."""
+    headers = [(b"content-type", content_type)]
     request = client.build_request("POST", url, headers=headers, content=body)
     return await _ask(client, request, timeout_s, max_bytes)
 

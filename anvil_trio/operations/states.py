@@ -5,7 +5,10 @@ from types import MappingProxyType
 
 from anvil_trio.operations.model import State
 
-__all__ = ["FOLLOWERS", "may_follow"]
+__all__ = ["AT_BACKEND", "FOLLOWERS", "may_follow"]
+
+AT_BACKEND = frozenset({State.SUBMITTING, State.QUEUED, State.RUNNING})
+"""Where the backend may know of an operation."""
 
 _ENDS = frozenset({State.FAILED, State.CANCELED})
 

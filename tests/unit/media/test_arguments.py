@@ -59,7 +59,7 @@ def test_what_is_required_is_named(name):
         ("parameters", []),
         ("parameters", None),
         ("qualityProfile", None),
-        ("idempotencyKey", "x" * 257),
+        ("idempotencyKey", "x" * 129),
     ],
 )
 def test_what_does_not_fit_is_named(name, value):
