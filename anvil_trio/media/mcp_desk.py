@@ -53,7 +53,6 @@ __all__ = ["McpDesk"]
 
 Arguments: TypeAlias = Mapping[str, JsonValue]
 Answer: TypeAlias = Shape | Refusal
-Outcome: TypeAlias = tuple[dict[str, JsonValue] | RpcError, Manner | None]
 
 _UNKNOWN_TOOL = invalid_params("There is no such tool.", "unknown_tool")
 _NO_ARGUMENTS = invalid_params("`arguments` must be an object.")
@@ -120,11 +119,10 @@ class McpDesk:
                 return {}
             case "initialize", False:
                 version = agreed_version(item.params)
-                return version if isinstance(version, RpcError) else self._initialized(version)
+                if isinstance(version, RpcError):
+                    return version
+                return self._answers.initialized(version)
         return UNKNOWN_METHOD
-
-    def _initialized(self, version: str) -> dict[str, JsonValue]:
-        return self._answers.initialized(version)
 
     async def _call(self, params: Arguments, manner: Manner) -> dict[str, JsonValue] | RpcError:
         name, arguments = params.get("name"), params.get("arguments")

@@ -183,9 +183,7 @@ async def open_service(
     found = settings(folder, **changes)
     with open_books(found) as books:
         async with open_actors(crashed) as actors:
-            yield start_operations(
-                actors, books, found, backend, wall, writing=here, reading=here
-            )
+            yield start_operations(actors, books, found, backend, wall, writing=here, reading=here)
 
 
 def ask(key: str = "k", prompt: str = "a red disc", **changes: object) -> Submission:

@@ -2,13 +2,11 @@
 
 from pathlib import Path
 
-import trio
 from trio.testing import MockClock
 
-from anvil_trio.operations.aside import Threads
 from anvil_trio.operations.demo_backend import DemoBackend
 from anvil_trio.operations.model import Artifact, Operation, State
-from tests.operations.stage import ME, Scripted, ask, here, open_service, seen, submitted
+from tests.operations.stage import ME, here, open_service, seen, submitted
 
 
 async def test_an_operation_comes_from_acceptance_to_a_kept_picture(

@@ -24,6 +24,7 @@ from anvil_trio.media.json_rpc import (
 
 
 def body_of(**members):
+    """A request with some members changed."""
     return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "m", **members}).encode()
 
 
