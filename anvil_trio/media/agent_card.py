@@ -14,7 +14,7 @@ A2A_PATH = "/a2a"
 _JSON = "application/json"
 
 
-class Interface(Shape, frozen=True, kw_only=True, rename="camel"):
+class AgentInterface(Shape, frozen=True, kw_only=True, rename="camel"):
     """Where and how the agent is spoken to."""
 
     url: str
@@ -55,7 +55,7 @@ class KeyScheme(Shape, frozen=True, kw_only=True, rename="camel"):
     api_key_security_scheme: KeyPlace
 
 
-class Schemes(Shape, frozen=True, kw_only=True, rename="camel"):
+class AgentSchemes(Shape, frozen=True, kw_only=True, rename="camel"):
     """The two headers of which one is enough."""
 
     bearer: BearerScheme
@@ -68,13 +68,13 @@ class NoScopes(Shape, frozen=True, kw_only=True):
     list: tuple[str, ...] = ()
 
 
-class Requirement(Shape, frozen=True, kw_only=True):
+class AgentRequirement(Shape, frozen=True, kw_only=True):
     """One way to be let in."""
 
     schemes: Mapping[str, NoScopes]
 
 
-class Skill(Shape, frozen=True, kw_only=True, rename="camel"):
+class AgentSkill(Shape, frozen=True, kw_only=True, rename="camel"):
     """One workflow."""
 
     id: str
@@ -90,14 +90,14 @@ class AgentCard(Shape, frozen=True, kw_only=True, rename="camel"):
 
     name: str
     description: str
-    supported_interfaces: tuple[Interface, ...]
+    supported_interfaces: tuple[AgentInterface, ...]
     version: str
     capabilities: AgentCapabilities
-    security_schemes: Schemes
-    security_requirements: tuple[Requirement, ...]
+    security_schemes: AgentSchemes
+    security_requirements: tuple[AgentRequirement, ...]
     default_input_modes: tuple[str, ...]
     default_output_modes: tuple[str, ...]
-    skills: tuple[Skill, ...]
+    skills: tuple[AgentSkill, ...]
 
 
 def show_card(workflows: Sequence[Workflow], origin: str, version: str) -> AgentCard:
@@ -107,7 +107,7 @@ def show_card(workflows: Sequence[Workflow], origin: str, version: str) -> Agent
         name="Anvil media workflows",
         description="Runs named media workflows, one job per message and idempotency key.",
         supported_interfaces=(
-            Interface(
+            AgentInterface(
                 url=f"{origin}{A2A_PATH}",
                 protocol_binding="JSONRPC",
                 protocol_version=A2A_VERSION,
@@ -117,15 +117,15 @@ def show_card(workflows: Sequence[Workflow], origin: str, version: str) -> Agent
         capabilities=AgentCapabilities(
             streaming=True, push_notifications=False, extended_agent_card=False
         ),
-        security_schemes=Schemes(
+        security_schemes=AgentSchemes(
             bearer=BearerScheme(http_auth_security_scheme=HttpScheme(scheme="Bearer")),
             api_key=KeyScheme(
                 api_key_security_scheme=KeyPlace(location="header", name="x-api-key")
             ),
         ),
         security_requirements=(
-            Requirement(schemes={"bearer": NoScopes()}),
-            Requirement(schemes={"apiKey": NoScopes()}),
+            AgentRequirement(schemes={"bearer": NoScopes()}),
+            AgentRequirement(schemes={"apiKey": NoScopes()}),
         ),
         default_input_modes=(_JSON,),
         default_output_modes=tuple(outputs),
@@ -133,9 +133,9 @@ def show_card(workflows: Sequence[Workflow], origin: str, version: str) -> Agent
     )
 
 
-def _skill(one: Workflow) -> Skill:
+def _skill(one: Workflow) -> AgentSkill:
     """A workflow's version is part of its skill's id: two versions are two skills."""
-    return Skill(
+    return AgentSkill(
         id=f"{one.id}@{one.version}",
         name=one.title,
         description=one.description or one.title,

@@ -115,7 +115,8 @@ class _Download(Exchange):
             data = await self._gateway.operations.read_artifact(artifact, at, size)
             if isinstance(data, Refusal) or not data:
                 self._headers = []
-                return broken(_problem_of(data))
+                what = _problem_of(data)
+                return broken(what) if self._caller.has_started else rejected(what)
             at += len(data)
             if at == end:
                 return Closing(Outcome.SERVED, tail=data)
