@@ -24,6 +24,7 @@ from anvil_trio.operations.backend import (
 )
 from anvil_trio.operations.comfyui_events import listen
 from anvil_trio.operations.comfyui_words import (
+    NotUnderstood,
     read_handle,
     read_history,
     read_queue,
@@ -137,7 +138,7 @@ class ComfyUi:
         )
         try:
             return read(_body(answer), names)
-        except ValueError:
+        except NotUnderstood:
             raise BackendUnavailable from None
 
     async def _upload(self, data: bytes) -> str:

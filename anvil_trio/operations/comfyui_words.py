@@ -13,6 +13,7 @@ from anvil_trio.operations.model import Scalar
 
 __all__ = [
     "MARK",
+    "NotUnderstood",
     "graph_of",
     "read_event",
     "read_handle",
@@ -29,6 +30,10 @@ _Object: TypeAlias = Mapping[str, JsonValue]
 _ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _MAX_WORD = 1024
 _FILE = ("filename", "subfolder", "type")
+
+
+class NotUnderstood(Exception):  # noqa: N818 - named by what happened, as trio does
+    """What came back is not what ComfyUI says."""
 
 
 def graph_of(job: Job, uploads: Mapping[str, str]) -> dict[str, JsonValue]:
@@ -76,13 +81,13 @@ def read_upload(body: bytes) -> str | None:
 def read_queue(body: bytes, names: frozenset[str]) -> Found | None:
     """Waiting or Running if the job of those names is in line; None if it is not.
 
-    Raises ValueError where that is not what the body says.
+    Raises NotUnderstood where the body says neither.
     """
     found = _decode(body)
     for key, answer in (("queue_running", Running()), ("queue_pending", Waiting())):
         rows = found.get(key)
         if not isinstance(rows, list):
-            raise ValueError  # noqa: TRY004 - what was said is wrong, not what we did
+            raise NotUnderstood
         if any(_is_ours(row, names) for row in rows):
             return answer
     return None
@@ -91,11 +96,11 @@ def read_queue(body: bytes, names: frozenset[str]) -> Found | None:
 def read_history(body: bytes, names: frozenset[str]) -> Found | None:
     """How the job of those names ended; None if nothing is known of it.
 
-    Raises ValueError where that is not what the body says.
+    Raises NotUnderstood where the body says neither.
     """
     for handle, entry in _decode(body).items():
         if not isinstance(entry, dict):
-            raise ValueError  # noqa: TRY004 - likewise
+            raise NotUnderstood
         if handle in names or _is_ours(entry.get("prompt"), names):
             return _ending(entry)
     return None
@@ -150,12 +155,15 @@ def _object(body: bytes) -> _Object:
     """The object that `body` holds; an empty one if it is anything else."""
     try:
         return _decode(body)
-    except ValueError:
+    except NotUnderstood:
         return {}
 
 
 def _decode(body: bytes) -> _Object:
-    found: JsonValue = msgspec.json.decode(body)  # its DecodeError is a ValueError
+    try:
+        found: JsonValue = msgspec.json.decode(body)
+    except ValueError:  # no JSON, or no text
+        raise NotUnderstood from None
     if not isinstance(found, dict):
-        raise ValueError  # noqa: TRY004 - likewise
+        raise NotUnderstood
     return found

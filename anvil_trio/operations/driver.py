@@ -32,10 +32,15 @@ _INGESTS_AT_ONCE = 2  # each holds a whole file in memory
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How often the backend is asked, and when an operation is given up; seconds."""
+    """How often the backend is asked, and when an operation is given up; seconds.
+
+    A pause doubles from `poll_s` while there is no news, to `slow_s`, and while there is no answer,
+    to `away_s`.
+    """
 
     poll_s: float = 1.0
-    max_pause_s: float = 30.0
+    slow_s: float = 5.0
+    away_s: float = 30.0
     max_age_s: float = 86_400.0
 
 
@@ -65,18 +70,20 @@ class Driver:
         with self._bells.listening(*names) as bell:
             pause_s = self._pace.poll_s
             while True:
-                is_moved = False
+                is_moved, most_s = False, self._pace.slow_s
                 try:
                     standing = await self._writer.ask(lambda store: store.standing(operation_id))
                     if standing is None or _is_done(standing):
                         return
                     is_moved = await self._step(standing, key)
-                    pause_s = self._pace.poll_s
                 except (BackendUnavailable, DatabaseFault, OSError):
-                    pause_s = min(2 * pause_s, self._pace.max_pause_s)
-                if not is_moved:
-                    with trio.move_on_after(pause_s):
-                        await bell.wait()
+                    most_s = self._pace.away_s
+                if is_moved:
+                    pause_s = self._pace.poll_s
+                    continue
+                with trio.move_on_after(pause_s):
+                    await bell.wait()
+                pause_s = max(self._pace.poll_s, min(2 * pause_s, most_s))
 
     async def _step(self, standing: Standing, key: str) -> bool:
         """One step; whether there may be another at once."""

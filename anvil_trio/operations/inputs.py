@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
@@ -63,12 +63,11 @@ def check_inputs(submission: Submission, workflow: Workflow) -> Inputs | Refusal
 
 def fits(parameter: Parameter, value: object) -> bool:
     """Whether `value` obeys all that the registry says of the parameter."""
-    if not _is_of(parameter.kind, value):
+    is_of = _IS_OF[parameter.kind]
+    if not is_of(value):
         return False
     if parameter.choices:
-        return any(
-            value == choice and _is_of(parameter.kind, choice) for choice in parameter.choices
-        )
+        return any(value == choice and is_of(choice) for choice in parameter.choices)
     if isinstance(value, str):
         return parameter.max_length is None or len(value) <= parameter.max_length
     assert isinstance(value, int | float), "what is no text is a number or a truth"
@@ -110,31 +109,40 @@ def _plain(parameter: Parameter, value: Scalar) -> Scalar:
     return float(value) if parameter.kind is Kind.NUMBER else value
 
 
-def _is_of(kind: Kind, value: object) -> bool:
-    match kind:
-        case Kind.BOOLEAN:
-            return isinstance(value, bool)
-        case Kind.INTEGER:
-            return isinstance(value, int) and not isinstance(value, bool)
-        case Kind.NUMBER:
-            return _is_number(value)
-        case Kind.STRING:
-            return isinstance(value, str) and _is_text(value)
-        case Kind.ARTIFACT:
-            return isinstance(value, str) and is_artifact_id(value)
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return _is_integer(value) or (isinstance(value, float) and math.isfinite(value))
 
 
-def _is_text(value: str) -> bool:
+def _is_truth(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_text(value: object) -> bool:
     """Half a surrogate pair is no text: neither the database nor the backend could be told it."""
+    if not isinstance(value, str):
+        return False
     try:
         value.encode()
     except UnicodeEncodeError:
         return False
     return "\0" not in value
+
+
+def _is_artifact(value: object) -> bool:
+    return isinstance(value, str) and is_artifact_id(value)
+
+
+_IS_OF: Mapping[Kind, Callable[[object], bool]] = {
+    Kind.STRING: _is_text,
+    Kind.INTEGER: _is_integer,
+    Kind.NUMBER: _is_number,
+    Kind.BOOLEAN: _is_truth,
+    Kind.ARTIFACT: _is_artifact,
+}
 
 
 def _digest(given: Mapping[str, Scalar], profile: str | None) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from anvil_trio.operations.backend import Absent, Broken, Done, Found, Output, Running, Waiting
+from anvil_trio.operations.backend import Absent, Broken, Done, Found, Output, Running
 from anvil_trio.operations.model import FailureCode, State
 from anvil_trio.operations.states import AT_BACKEND
 
@@ -56,15 +56,12 @@ def next_step(state: State, found: Found, losses: int) -> Step:
         return _absent(state, losses)
     if state is State.SUBMITTING:
         return Turn(State.QUEUED)  # it was handed over; we did not live to write it down
-    match found:
-        case Waiting():
-            return Wait()
-        case Running():
-            return Turn(State.RUNNING) if state is State.QUEUED else Wait()
-        case Done(outputs):
-            return Ingest(outputs)
-        case Broken(code):
-            return Fail(code)
+    if isinstance(found, Done):
+        return Ingest(found.outputs)
+    if isinstance(found, Broken):
+        return Fail(found.code)
+    is_news = isinstance(found, Running) and state is State.QUEUED
+    return Turn(State.RUNNING) if is_news else Wait()
 
 
 def _absent(state: State, losses: int) -> Step:

@@ -69,9 +69,9 @@ def parse_registry(data: bytes, read_graph: ReadGraph, *, needs_graphs: bool) ->
         ) from None
     root = read_table(RegistryRow, tree, REGISTRY_KEY)
     rows, problems = _rows(WorkflowRow, root, "workflows")
-    problems = [*root.problems, *problems]
-    if not rows.tables and not rows.problems:
+    if not rows.tables and not problems:
         problems.append(root.missing("workflows", "must name at least one workflow"))
+    problems += root.problems
     reads = list[_Read]()
     for table in rows:
         read, found = _read(table, read_graph, needs_graphs=needs_graphs)

@@ -129,8 +129,8 @@ def _bounded(row: Table) -> Parameter:
 
 
 def _scalars(values: object) -> Iterator[Scalar]:
-    if isinstance(values, tuple):
-        yield from (value for value in values if isinstance(value, (str, int, float, bool)))
+    assert isinstance(values, tuple), "an absent key has its default"
+    yield from (value for value in values if isinstance(value, str | int | float))
 
 
 def _invalid(row: Table, key: str, message: str) -> ConfigProblem:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 from pydantic import BaseModel
 
-from anvil_trio.config import router, server, tiers
+from anvil_trio.config import router, tiers
 from anvil_trio.config.model import (
     AudioRoute,
     Compat,
@@ -19,7 +19,7 @@ from anvil_trio.config.model import (
     Tier,
 )
 from anvil_trio.config.parse import ConfigError, parse_config
-from anvil_trio.config.pending import PENDING_IN_SERVER, PENDING_IN_TIER
+from anvil_trio.config.pending import PENDING_IN_TIER
 from tests.house.tree import ROOT
 
 PAGE = (ROOT / "docs" / "CONFIGURATION.md").read_text(encoding="utf-8")
@@ -28,7 +28,7 @@ REFUSED = re.findall(r"<!-- refused -->\n```toml\n(.*?)```\n\n```text\n(.*?)```"
 ROW = re.compile(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \| (.*) \|$", re.MULTILINE)
 
 MODELS: Mapping[str, type[BaseModel]] = {
-    "## `[server]`": server._ServerTable,
+    "## `[server]`": ServerSettings,
     "## `[router]`": router._RouterTable,
     "## `[[router.tiers]]`": tiers._TierTable,
     "### `[[router.tiers.replicas]]`": ReplicaMember,
@@ -51,7 +51,7 @@ TABLES_OF = {
     "## `[server]`": {"shutdown_timeout_s": "`total_timeout_s`"},
 }
 PENDING = {
-    "## `[server]`": PENDING_IN_SERVER,
+    "## `[server]`": (),
     "## `[router]`": (),
     "## `[[router.tiers]]`": PENDING_IN_TIER,
 }

@@ -1,4 +1,4 @@
-"""One operation service on virtual time: a database in a folder, a backend that does as it is told."""
+"""One operation service on virtual time, its database in a folder, and a backend as it is told."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import trio
 
+from anvil_trio.actors.actor import OnCrash
 from anvil_trio.actors.supervise import open_actors
 from anvil_trio.config.media import MediaSettings
 from anvil_trio.operations.backend import (
@@ -23,6 +24,7 @@ from anvil_trio.operations.backend import (
     TooLarge,
     Waiting,
 )
+from anvil_trio.operations.driver import Pace
 from anvil_trio.operations.model import Operation, Submission
 from anvil_trio.operations.opening import open_books, start_operations
 from anvil_trio.operations.picture import draw
@@ -148,6 +150,7 @@ class Scripted:
 
 
 def settings(folder: Path, **changes: object) -> MediaSettings:
+    """Settings of the embedded backend, with all files in one folder."""
     registry = folder / "workflows.toml"
     if not registry.exists():
         registry.write_text(REGISTRY)
@@ -168,6 +171,7 @@ def settings(folder: Path, **changes: object) -> MediaSettings:
 
 
 def crashed(name: str, bug: Exception) -> None:
+    """No actor has a bug unless a test plants one."""
     raise AssertionError(name) from bug
 
 
@@ -178,15 +182,26 @@ def wall() -> float:
 
 @asynccontextmanager
 async def open_service(
-    folder: Path, backend: Backend, **changes: object
+    folder: Path,
+    backend: Backend,
+    on_crash: OnCrash = crashed,
+    *,
+    threads: bool = False,
+    pace: Pace | None = None,
+    **changes: object,
 ) -> AsyncIterator[OperationService]:
+    """The service at work on what the folder holds; leaving it is a process's end."""
     found = settings(folder, **changes)
     with open_books(found) as books:
-        async with open_actors(crashed) as actors:
-            yield start_operations(actors, books, found, backend, wall, writing=here, reading=here)
+        async with open_actors(on_crash) as actors:
+            aside = None if threads else here
+            yield start_operations(
+                actors, books, found, backend, wall, writing=aside, reading=aside, pace=pace
+            )
 
 
 def ask(key: str = "k", prompt: str = "a red disc", **changes: object) -> Submission:
+    """A submission of the first workflow."""
     values: dict[str, object] = {
         "workflow_id": "picture.discs",
         "version": "1",
@@ -199,6 +214,7 @@ def ask(key: str = "k", prompt: str = "a red disc", **changes: object) -> Submis
 async def submitted(
     service: OperationService, submission: Submission | None = None, principal: str = ME
 ) -> Operation:
+    """The operation of a submission that is taken."""
     found = await service.submit(principal, submission or ask())
     assert isinstance(found, Operation), found
     return found

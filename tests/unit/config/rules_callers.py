@@ -1,4 +1,4 @@
-"""Who may call, and how much; the media gateway, which does not exist yet."""
+"""Who may call, and how much; what the operation service may do."""
 
 from tests.unit.config.toml import Rule, config, in_order
 
@@ -11,11 +11,16 @@ MEDIA = (
     'media_scopes = ["media:read", "operator:media"]',
     'media_public_origin = "https://media.example"',
 )
-NO_MEDIA_YET = tuple(
-    f"not_available_yet: server.{key}"
-    for key in ("media_principal", "media_public_origin", "media_scopes")
-)
-MEDIA_LATER = in_order(*NO_MEDIA_YET)
+MEDIA_COUNTS = {
+    "media_retention_s": (60, 31_536_000),
+    "media_max_artifact_bytes": (1024, 1_073_741_824),
+    "media_max_stored_bytes": (1024, 1_099_511_627_776),
+    "media_max_active": (1, 1024),
+}
+MEDIA_EXTRAS = {
+    "media_backend": '"demo"',
+    **{key: str(most) for key, (_, most) in MEDIA_COUNTS.items()},
+}
 
 
 def server(*lines: str) -> str:
@@ -33,8 +38,7 @@ def media(name: str, change: str, message: str) -> Rule:
     """A rule of the media keys, broken by one changed line."""
     key = change.partition(" ")[0]
     lines = [change if line.startswith(key) else line for line in MEDIA]
-    others = [line for line in NO_MEDIA_YET if not line.endswith(key)]
-    return Rule(name, server(*MEDIA), server(*lines), in_order(*others, message), MEDIA_LATER)
+    return Rule(name, server(*MEDIA), server(*lines), message)
 
 
 RULES = [
@@ -85,11 +89,7 @@ RULES = [
             f"{left_out} goes with the other media keys",
             server(*MEDIA),
             server(*(line for line in MEDIA if not line.startswith(left_out))),
-            in_order(
-                *(line for line in NO_MEDIA_YET if not line.endswith(left_out)),
-                f"server.{left_out}: is required with the other media_ keys",
-            ),
-            MEDIA_LATER,
+            f"server.{left_out}: is required with the other media_ keys",
         )
         for left_out in ("media_principal", "media_scopes", "media_public_origin")
     ),
@@ -98,12 +98,40 @@ RULES = [
         server(*MEDIA),
         server(*MEDIA[1:]),
         in_order(
-            *NO_MEDIA_YET,
             "server.media_principal: needs auth_env",
             "server.media_public_origin: needs auth_env",
             "server.media_scopes: needs auth_env",
         ),
-        MEDIA_LATER,
+    ),
+    *(
+        Rule(
+            f"{key} needs the media keys",
+            server(*MEDIA, f"{key} = {value}"),
+            server(f"{key} = {value}"),
+            f"server.{key}: needs media_principal and what goes with it",
+        )
+        for key, value in MEDIA_EXTRAS.items()
+    ),
+    Rule(
+        "media_backend is one of two words",
+        server(*MEDIA, 'media_backend = "comfyui"'),
+        server(*MEDIA, 'media_backend = "other"'),
+        "server.media_backend: must be one of: comfyui, demo",
+    ),
+    *(
+        Rule(
+            f"{key} is at most {most}",
+            server(*MEDIA, f"{key} = {min(most, 2**32)}"),
+            server(*MEDIA, f"{key} = {most + 1}"),
+            f"server.{key}: must be a whole number from {least} to {most}",
+        )
+        for key, (least, most) in MEDIA_COUNTS.items()
+    ),
+    Rule(
+        "one artifact is no more than all that is kept",
+        server(*MEDIA, "media_max_artifact_bytes = 2048", "media_max_stored_bytes = 2048"),
+        server(*MEDIA, "media_max_artifact_bytes = 2049", "media_max_stored_bytes = 2048"),
+        "server.media_max_artifact_bytes: must not be above media_max_stored_bytes",
     ),
     media(
         "media_principal has 1 to 128 characters",
@@ -149,6 +177,5 @@ RULES = [
         "[server]\n" + "\n".join(MEDIA) + "\n[router]\n",
         "[router]\n",
         "router.model_routes: is required\nrouter.tiers: is required",
-        MEDIA_LATER,
     ),
 ]

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from anvil_trio.config import params, server, tiers
+from anvil_trio.config import params, tiers
 from anvil_trio.config.kinds import INVALID
 from anvil_trio.config.model import (
     AudioRoute,
@@ -35,7 +35,6 @@ TABLES: list[type[BaseModel]] = [
     ReplicaIdentity,
     Compat,
     MediaPolicy,
-    server._ServerTable,
     tiers._TierTable,
     tiers._CompatTable,
     PurposeModel,

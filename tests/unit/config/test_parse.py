@@ -33,7 +33,6 @@ from tests.unit.config.toml import (
     replica,
 )
 
-MEDIA = ("media_principal", "media_scopes", "media_public_origin")
 ROUTER_KEYS = ("tiers", "model_routes", "purpose_models", "audio_routes", "audio_max_concurrency")
 TIER_KEYS = [*Tier.model_fields, "strip_reasoning_history"]
 CANARIES = [
@@ -241,7 +240,7 @@ def files_with(value: str) -> list[str]:
     """For each known key, a file where it has that value."""
     member = [*ReplicaMember.model_fields]
     return [
-        *(config(server=[f"{key} = {value}"]) for key in (*ServerSettings.model_fields, *MEDIA)),
+        *(config(server=[f"{key} = {value}"]) for key in ServerSettings.model_fields),
         *(config(router=[f"{key} = {value}"]) for key in RouterSettings.model_fields),
         *(f"[router]\n{key} = {value}" for key in ROUTER_KEYS),
         *(config(inline({**DIRECT, key: value})) for key in TIER_KEYS),
