@@ -161,12 +161,24 @@ def _read_part(parts: JsonValue) -> Mapping[str, JsonValue] | RpcError:
     kinds = {"data", "text", "raw", "url"} & part.keys()
     if kinds == {"data"} and _bare(kind) == _JSON:
         data = part["data"]
-        return data if isinstance(data, dict) else _NO_OBJECT
+        return _with_whole_numbers(data) if isinstance(data, dict) else _NO_OBJECT
     text = part.get("text")
     if kinds != {"text"} or _bare(kind) not in {_JSON, "text/plain"} or not isinstance(text, str):
         return _PART_TYPE
     found = read_json_object(text.encode())
     return found if found is not None and is_json(found) else _NO_OBJECT
+
+
+def _with_whole_numbers(data: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+    """The same with 2 for 2.0: the protocol's own libraries write every number of `data` so."""
+    parameters = data.get("parameters")
+    if not isinstance(parameters, dict):
+        return data
+    return {**data, "parameters": {name: _whole(one) for name, one in parameters.items()}}
+
+
+def _whole(value: JsonValue) -> JsonValue:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def read_task_id(params: Mapping[str, JsonValue]) -> str | RpcError:

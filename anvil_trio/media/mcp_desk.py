@@ -118,11 +118,12 @@ class McpDesk:
             case "ping", False:
                 return {}
             case "initialize", False:
-                version = agreed_version(item.params)
-                if isinstance(version, RpcError):
-                    return version
-                return self._answers.initialized(version)
+                return self._shake_hands(item.params)
         return UNKNOWN_METHOD
+
+    def _shake_hands(self, params: Arguments) -> dict[str, JsonValue] | RpcError:
+        version = agreed_version(params)
+        return version if isinstance(version, RpcError) else self._answers.initialized(version)
 
     async def _call(self, params: Arguments, manner: Manner) -> dict[str, JsonValue] | RpcError:
         name, arguments = params.get("name"), params.get("arguments")

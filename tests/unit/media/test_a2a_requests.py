@@ -95,6 +95,23 @@ def test_the_part_is_a_submission(part):
     assert "kanarie" not in repr(found)
 
 
+def test_whole_numbers_come_as_fractions():
+    """The SDK writes 2 as 2.0 in data, which has no whole numbers; text is left as it is."""
+    data = {**DATA, "parameters": {"steps": 2.0, "weight": 0.5, "deep": [2.0], "is": True}}
+    found = read_send(params({"data": data}))
+    assert isinstance(found, SendRequest)
+    assert repr(dict(found.submission.parameters)) == repr({
+        "steps": 2,
+        "weight": 0.5,
+        "deep": [2.0],
+        "is": True,
+    })
+    found = read_send(params({"text": json.dumps(data)}))
+    assert isinstance(found, SendRequest)
+    assert repr(found.submission.parameters["steps"]) == "2.0"
+    assert code_of(read_send(params({"data": {**DATA, "parameters": 2.0}}))) == -32602
+
+
 def test_a_missing_field_is_named():
     """By our own name of it."""
     found = read_send(params({"data": {**DATA, "version": 2}}))
