@@ -5,7 +5,6 @@ only asks is never kept out by those who stay. When the router stops, everybody 
 how the task stands and goes; the task goes on after the restart, and may be followed again.
 """
 
-from http import HTTPStatus
 from math import inf
 
 import trio
@@ -105,20 +104,20 @@ class _A2aExchange(RpcExchange):
             found = submitted
         self._watch.life.deadline = inf  # a task has its own deadlines
         limits = self._generation.limits
-        stream = TaskStream(
-            self._desk,
-            answer.to,
-            self._caller,
-            heartbeat_s=limits.heartbeat_s,
-            stall_s=limits.stall_s,
-        )
         headers = [
             (b"content-type", b"text/event-stream; charset=utf-8"),
             (b"cache-control", b"no-store"),
             *self._call.id_headers(),
         ]
+        stream = TaskStream(
+            self._desk,
+            answer.to,
+            self._caller,
+            headers,
+            heartbeat_s=limits.heartbeat_s,
+            stall_s=limits.stall_s,
+        )
         with self._until:
-            await self._caller.start(HTTPStatus.OK, headers)
             last = await stream.tell(found)
             return _STALLED if last is None else Closing(Outcome.SERVED, tail=last)
         return Closing(Outcome.SHUTDOWN, problem(Code.SHUTTING_DOWN))

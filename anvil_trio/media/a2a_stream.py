@@ -5,10 +5,11 @@ no generators: a read that was cut has lost nothing, and the next one goes on wh
 """
 
 from collections.abc import AsyncIterator, Awaitable
+from http import HTTPStatus
 
 import trio
 
-from anvil_trio.exchange.caller import Caller
+from anvil_trio.exchange.caller import Caller, Header
 from anvil_trio.exchange.stream_relay import HEARTBEAT
 from anvil_trio.media.a2a_desk import A2aDesk
 from anvil_trio.media.a2a_tasks import SentTask, tell_artifact, tell_status
@@ -25,17 +26,27 @@ _UNAVAILABLE = Refusal(RefusalCode.UNAVAILABLE)
 class TaskStream:
     """One caller's view of one task. Nothing is sent twice, and nothing after the end.
 
-    A caller that does not take an event within `stall_s` is given up.
+    A caller that does not take the head, or an event, within `stall_s` is given up.
     """
 
     def __init__(
-        self, desk: A2aDesk, to: RpcId, caller: Caller, *, heartbeat_s: float, stall_s: float
+        self,
+        desk: A2aDesk,
+        to: RpcId,
+        caller: Caller,
+        headers: list[Header],
+        *,
+        heartbeat_s: float,
+        stall_s: float,
     ) -> None:
-        self._desk, self._to, self._caller = desk, to, caller
+        self._desk, self._to = desk, to
+        self._caller, self._headers = caller, headers
         self._heartbeat_s, self._stall_s = heartbeat_s, stall_s
 
     async def tell(self, operation: Operation) -> bytes | None:
         """Tell all but the last event, which is returned; None if the caller stopped reading."""
+        if not await self._within(self._caller.start(HTTPStatus.OK, self._headers)):
+            return None
         first = self._event(SentTask(task=await self._desk.task(operation)))
         if operation.state.terminal:
             return first

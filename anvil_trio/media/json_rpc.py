@@ -139,8 +139,7 @@ def read_body(body: bytes) -> Message | Batch | RpcRefusal:
 def _read_message(value: JsonValue) -> Message | RpcRefusal:
     if not isinstance(value, dict):
         return RpcRefusal(None, INVALID_REQUEST)
-    given = value.get("id")
-    known = given if _is_id(given) else None
+    known = _id_of(value.get("id"))
     method = value.get("method")
     is_request = value.get("jsonrpc") == _VERSION and isinstance(method, str)
     if not is_request or ("id" in value and known is None):
@@ -152,10 +151,11 @@ def _read_message(value: JsonValue) -> Message | RpcRefusal:
     return RpcRefusal(known, _NOT_BY_NAME if isinstance(params, list) else INVALID_REQUEST)
 
 
-def _is_id(value: JsonValue) -> bool:
+def _id_of(value: JsonValue) -> RpcId | None:
+    """What may be an id; None for anything else."""
     if isinstance(value, str):
-        return len(value) <= MAX_ID_CHARS
-    return isinstance(value, int) and not isinstance(value, bool)
+        return value if len(value) <= MAX_ID_CHARS else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def render_result(to: RpcId, result: Result) -> bytes:

@@ -21,7 +21,7 @@ _INSTRUCTIONS = (
 _TTL_MS = 60_000
 """How long a client may keep a list that changes with the router's version only."""
 
-_FOREVER = {"ttlMs": _TTL_MS, "cacheScope": "private"}
+_FOREVER: Mapping[str, JsonValue] = {"ttlMs": _TTL_MS, "cacheScope": "private"}
 
 _STATUS: Mapping[RpcCode, HTTPStatus] = MappingProxyType({
     RpcCode.PARSE_ERROR: HTTPStatus.BAD_REQUEST,

@@ -85,6 +85,7 @@ def _gateway(house: House, generation: Generation) -> Gateway:
     settings = generation.config.server
     assert house.operations is not None, "its paths are hidden otherwise"
     assert settings.media_principal is not None, "the operation service has its principal"
+    assert settings.media_scopes is not None, "its scopes"
     assert settings.media_public_origin is not None, "and its origin"
     return Gateway(
         operations=house.operations,

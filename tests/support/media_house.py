@@ -1,9 +1,10 @@
 """A house with a media service in memory, spoken to through the whole application."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from anvil_trio.config.model import ServerSettings
 from anvil_trio.web.asgi import App
@@ -37,14 +38,14 @@ def a2a_call(method: str, **params: object) -> dict[str, object]:
     return {"jsonrpc": "2.0", "id": "q", "method": method, "params": params}
 
 
-def message(configuration: dict[str, object] | None = None, **data: object) -> dict[str, object]:
+def message(configuration: Mapping[str, object] | None = None, **data: object) -> dict[str, object]:
     """The params of a message that asks for a job."""
     part = {"data": {**RUN, **data}}
     found: dict[str, object] = {"message": {"role": "ROLE_USER", "parts": [part]}}
     return found if configuration is None else {**found, "configuration": configuration}
 
 
-def events_of(body: bytes) -> list[dict]:
+def events_of(body: bytes) -> list[dict[str, Any]]:
     """What a stream has told so far, heartbeats left out."""
     lines = body.replace(b": keepalive\n", b"").split(b"\n\n")
     assert lines[-1] == b"", "an event was cut"

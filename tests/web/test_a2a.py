@@ -1,6 +1,7 @@
 """`/a2a` and its streams through the whole application, in virtual time."""
 
 from functools import partial
+from typing import Any
 
 import pytest
 import trio
@@ -71,7 +72,7 @@ async def test_a_message_waits_for_its_task(media, autojump_clock):
 async def test_a_message_waits_for_no_human(media, autojump_clock):
     """A task that awaits approval is told as one that needs input."""
     answer = Answer()
-    data = {"workflowId": "film", "version": "1", "parameters": {}}
+    data: dict[str, Any] = {"workflowId": "film", "version": "1", "parameters": {}}
     async with trio.open_nursery() as nursery:
         document = a2a_call("SendMessage", **message(**data))
         nursery.start_soon(partial(media.a2a, document, answer=answer))
@@ -228,13 +229,14 @@ async def test_under_a_server_that_does_not_tell(media, autojump_clock):
     assert not media.small.house.followers
 
 
-async def test_a_caller_that_stops_reading_is_given_up(media, autojump_clock):
-    """After `client_stall_timeout_s`, and the seat is free."""
+@pytest.mark.parametrize("mark", [b"", b"data: ", b": keepalive"])
+async def test_a_caller_that_stops_reading_is_given_up(mark, media, autojump_clock):
+    """At the head, the first event or later: after `client_stall_timeout_s` its seat is free."""
 
     class Stuck(Answer):
         async def take(self, what):
             await super().take(what)
-            if self.body:
+            if mark in self.body:
                 await trio.sleep_forever()
 
     await follow(media, a2a_call("SendStreamingMessage", **message()), Stuck())
@@ -292,7 +294,7 @@ async def test_events_that_cannot_be_had(media, autojump_clock):
     """The stream ends with the refusal; a wait with how the task stood, or the refusal."""
     task_id = media.service.add(PRINCIPAL, submission()).id
     refuse = media.service.events
-    media.service.events = lambda *_: refuse("somebody", task_id)  # type: ignore[method-assign]
+    media.service.events = lambda *_: refuse("somebody", task_id)
     answer = Answer()
     await follow(media, a2a_call("SubscribeToTask", id=task_id), answer)
     assert events_of(answer.body)[-1]["error"]["code"] == -32001

@@ -6,6 +6,8 @@ from contextlib import ExitStack
 import pytest
 import trio
 
+from anvil_trio.admission.actor import AdmissionHandle
+from anvil_trio.admission.permit import Permit
 from anvil_trio.names import LEGACY_CLIENT
 from anvil_trio.web.asgi import App
 from anvil_trio.web.auth import Authenticator, Principal, Scope
@@ -202,6 +204,19 @@ async def test_a_bug_is_an_internal_error(path, media, autojump_clock):
     assert await entered(media) == 0
 
 
+async def test_a_caller_that_does_not_read(media, autojump_clock):
+    """It is given up after `client_stall_timeout_s`, when its place is long free."""
+
+    class Stuck(Answer):
+        async def take(self, what):
+            await super().take(what)
+            await trio.sleep_forever()
+
+    await media.mcp(LIST, answer=Stuck())
+    assert trio.current_time() == pytest.approx(60)
+    assert media.small.records[-1].workload_outcome == "disconnected"
+
+
 async def test_one_record_each(media, autojump_clock):
     """Served, refused and broken alike, by what was asked for and nothing else."""
     await media.mcp(LIST)
@@ -229,12 +244,19 @@ async def test_one_record_each(media, autojump_clock):
 # places
 
 
+async def place_of(door: AdmissionHandle) -> Permit:
+    """One place, to be entered at once."""
+    got = await door.enter(LEGACY_CLIENT)
+    assert isinstance(got, Permit)
+    return got
+
+
 async def test_chat_and_media_do_not_take_each_others_places(media, autojump_clock):
     """However many requests of the protocols there are, chat goes on, and the other way round."""
     house = media.small.house
     with ExitStack() as places:
         for _ in range(16):
-            places.enter_context(await house.protocols.enter(LEGACY_CLIENT))
+            places.enter_context(await place_of(house.protocols))
         for document in (LIST, b"{"):
             answer = await media.mcp(document)
             assert (answer.status, answer.json["error"]["code"]) == (503, -32010)
@@ -245,5 +267,6 @@ async def test_chat_and_media_do_not_take_each_others_places(media, autojump_clo
         assert (await media.small.chat()).status == 200
     assert (await media.mcp(LIST)).status == 200
     async with open_media_house(max_concurrency=1) as full:
-        with await full.small.house.admission.enter(LEGACY_CLIENT):
+        with ExitStack() as places:
+            places.enter_context(await place_of(full.small.house.admission))
             assert (await full.mcp(LIST)).status == 200

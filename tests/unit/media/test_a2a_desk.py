@@ -262,7 +262,7 @@ async def test_hostile_messages_are_answered_in_json_rpc():
     """Thousands of broken bodies: an answer each, nothing raises."""
     chance = random.Random(20261130)
     desk = Desk()
-    pieces = [
+    pieces: list[object] = [
         None,
         True,
         1,

@@ -4,6 +4,7 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import JsonValue
 
 from anvil_trio.media.arguments import (
     ARTIFACT_ID,
@@ -18,7 +19,7 @@ from anvil_trio.media.arguments import (
 )
 
 LISTS = (WORKFLOW, VALIDATION, SUBMISSION, JOB_ID, ARTIFACT_ID, ())
-RIGHT = {
+RIGHT: dict[str, JsonValue] = {
     "workflowId": "paint",
     "version": "2",
     "parameters": {"prompt": "x"},

@@ -319,7 +319,7 @@ async def test_no_batch_elsewhere(said):
     assert (reply.status, json.loads(reply.body)["error"]["code"]) == (400, -32600)
 
 
-PIECES = [
+PIECES: list[object] = [
     None, True, 0, -1, 1.5, 2**63, "", "x", "2.0", "tools/call", "tools/list", "initialize", "ping",
     "server/discover", "media_workflow_run", "media_job_status", [], {}, [[]], META, RUN,
     {"_meta": META}, {"name": "media_workflow_run", "arguments": RUN, "_meta": META}, "\ud800",

@@ -102,7 +102,7 @@ def test_the_header_of_the_handshake(version):
     """Each version that a handshake can come to is a manner of its own."""
     found = manner_of(Message("ping", {"_meta": {"progressToken": 1}}, 1), McpHeaders([version]))
     assert found == Manner(version)
-    assert not found.is_stateless  # type: ignore[union-attr]
+    assert not found.is_stateless
 
 
 def test_a_header_of_another_version_is_not_spoken():

@@ -47,7 +47,7 @@ def broken(chance: random.Random) -> bytes:
 
 
 async def test_hostile_bodies(tmp_path):
-    """Hundreds of them on both paths: never a 500, and neither output nor log shows a word of it."""
+    """Hundreds on both paths: never a 500, and neither output nor log shows a word of it."""
     folder = tmp_path / "kanarie"
     folder.mkdir()
     chance = random.Random(SEED)

@@ -3,6 +3,7 @@
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import httpx
 import httpx2
@@ -26,18 +27,18 @@ async def open_client(router: RunningRouter, mode: str) -> AsyncIterator[Client]
     """The library's client, which speaks over streamable HTTP."""
     async with httpx2.AsyncClient(headers=CREDENTIAL, trust_env=False) as http:
         transport = streamable_http_client(f"{router.base_url}/mcp", http_client=http)
-        async with Client(transport, mode=mode) as client:  # type: ignore[arg-type]
+        async with Client(transport, mode=mode) as client:
             yield client
 
 
-async def call(client: Client, name: str, **arguments: object) -> dict:
+async def call(client: Client, name: str, **arguments: object) -> dict[str, Any]:
     """One tool that does what it is asked; the client itself checks the answer's schema."""
     result = await client.call_tool(name, dict(arguments))
     assert not result.is_error, result.structured_content
     return dict(result.structured_content)
 
 
-async def until_ended(client: Client, job_id: str) -> dict:
+async def until_ended(client: Client, job_id: str) -> dict[str, Any]:
     """The job when it has ended."""
     with trio.fail_after(30):
         while True:
