@@ -31,24 +31,19 @@ class Bells:
         self._bells: dict[str, list[Bell]] = {}
 
     @contextmanager
-    def listening(self, *names: str) -> Iterator[Bell]:
-        """A bell that rings for each of `names`, for as long as the block lasts."""
+    def listening(self, name: str) -> Iterator[Bell]:
+        """A bell that rings for `name`, for as long as the block lasts."""
         bell = Bell()
-        for name in names:
-            self._bells.setdefault(name, []).append(bell)
+        bells = self._bells.setdefault(name, [])
+        bells.append(bell)
         try:
             yield bell
         finally:
-            for name in names:
-                bells = self._bells[name]
-                bells.remove(bell)
-                if not bells:
-                    del self._bells[name]
+            bells.remove(bell)
+            if not bells:
+                del self._bells[name]
 
     def ring(self, name: str) -> None:
         """There may be news of `name`; never waits, and need not be heard."""
         for bell in self._bells.get(name, ()):
             bell.ring()
-
-    def __len__(self) -> int:
-        return len(self._bells)

@@ -66,8 +66,7 @@ class Driver:
     async def drive(self, operation_id: str) -> None:
         """Until it has ended and nothing is owed; what cannot be reached is asked again, later."""
         key = job_key(operation_id)
-        names = (operation_id, key)
-        with self._bells.listening(*names) as bell:
+        with self._bells.listening(key) as bell:  # not for what it rings itself
             pause_s = self._pace.poll_s
             while True:
                 is_moved, most_s = False, self._pace.slow_s

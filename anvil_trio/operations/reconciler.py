@@ -12,6 +12,7 @@ from anvil_trio.operations.backend import Backend
 from anvil_trio.operations.bells import Bells
 from anvil_trio.operations.database import DatabaseFault
 from anvil_trio.operations.driver import Driver
+from anvil_trio.operations.ids import job_key
 from anvil_trio.operations.ingest import Keeping
 from anvil_trio.operations.store import Store
 from anvil_trio.operations.writer import Writer
@@ -46,7 +47,7 @@ class Reconciler:
     def take(self, operation_id: str) -> None:
         """See to this operation; never waits, and one that is seen to is looked at again."""
         if operation_id in self._driven:
-            self._bells.ring(operation_id)
+            self._bells.ring(job_key(operation_id))
             return
         self._driven.add(operation_id)
         self._inbox.send_nowait(operation_id)
