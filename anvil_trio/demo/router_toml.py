@@ -19,6 +19,13 @@ auth_env = "{ROUTER_KEY_ENV}"
 shutdown_timeout_s = 5
 """
 
+_MEDIA = """\
+media_principal = "demo"
+media_scopes = ["media:read", "media:submit", "media:cancel"]
+media_public_origin = {origin}
+media_backend = "demo"
+"""
+
 _TIER = f"""
 [[router.tiers]]
 id = {{name}}
@@ -61,10 +68,12 @@ def render_router_toml(
     model: str,
     context_limit: int,
     log_path: str | None = None,
+    media_origin: str | None = None,
 ) -> str:
     """The configuration of a router with one tier per alias of `routes`, over the URLs given there.
 
-    One URL makes a direct tier, more make a replica tier whose members are `member_ids`. Every
+    With `media_origin` there are media workflows too, run by the embedded backend. One URL makes a
+    direct tier, more make a replica tier whose members are `member_ids`. Every
     value is written as a TOML string or number whatever it holds; whether it is fit for a router is
     for the parser to say.
     """
@@ -75,7 +84,8 @@ def render_router_toml(
         + _members(urls)
         for alias, urls in routes.items()
     ]
-    return "".join([_SETTINGS, log, "\n[router.model_routes]\n", aliases, *tiers])
+    media = "" if media_origin is None else _MEDIA.format(origin=_quoted(media_origin))
+    return "".join([_SETTINGS, log, media, "\n[router.model_routes]\n", aliases, *tiers])
 
 
 def _members(urls: Sequence[str]) -> str:

@@ -2,9 +2,11 @@
 
 import os
 import secrets
+import socket
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
@@ -16,6 +18,7 @@ from anvil_trio.config.parse import parse_config
 from anvil_trio.demo.client import RouterClient, RouterGone
 from anvil_trio.demo.curl import curl_lines
 from anvil_trio.demo.engine import EngineOptions
+from anvil_trio.demo.media import REGISTRY_NAME, WORKFLOWS, media_environ
 from anvil_trio.demo.router_toml import ROUTER_KEY_ENV, member_ids, render_router_toml
 from anvil_trio.demo.serve import serve_engine
 from anvil_trio.demo.show import Audience, play
@@ -73,9 +76,11 @@ async def run_demo(options: DemoOptions, stage: Stage) -> int:
         folder = trio.Path(name)
         async with trio.open_nursery() as nursery:
             urls = options.urls or await _embed_engines(nursery, options.model)
-            config = await _write_config(folder, urls, options)
-            key = secrets.token_hex(16)
-            url = await nursery.start(_route, nursery, config, options.port, key)
+            port = options.port or _free_port()
+            config = await _write_config(folder, urls, options, port)
+            environ = {ROUTER_KEY_ENV: secrets.token_hex(16), **media_environ(Path(name))}
+            key = environ[ROUTER_KEY_ENV]
+            url = await nursery.start(_route, nursery, config, port, environ)
             engines = dict(zip(member_ids(len(urls)), urls, strict=True))
             stage.introduce(engines, url, str(folder / _CONFIG_NAME))
             try:
@@ -94,17 +99,27 @@ async def _embed_engines(nursery: trio.Nursery, model: str) -> tuple[str, ...]:
     return tuple([await nursery.start(serve_engine, engine) for _ in range(_EMBEDDED_ENGINES)])
 
 
+def _free_port() -> int:
+    """A port that nobody has now: the router has to know its own address before it listens."""
+    with socket.socket() as found:
+        found.bind((_HOST, 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
 async def _write_config(
-    folder: trio.Path, urls: Sequence[str], options: DemoOptions
+    folder: trio.Path, urls: Sequence[str], options: DemoOptions, port: int
 ) -> RouterConfig:
     text = render_router_toml(
         {_ALIAS: urls},
         model=options.model,
         context_limit=_FOREIGN_CONTEXT if options.urls else EngineOptions().max_model_len,
         log_path=str(folder / _LOG_NAME),
+        media_origin=f"http://{_HOST}:{port}",
     )
     data = text.encode("utf-8", "replace")
     await (folder / _CONFIG_NAME).write_bytes(data)
+    await (folder / REGISTRY_NAME).write_text(WORKFLOWS)
     return parse_config(data)
 
 
@@ -112,7 +127,7 @@ async def _route(
     nursery: trio.Nursery,
     config: RouterConfig,
     port: int,
-    key: str,
+    environ: Mapping[str, str],
     *,
     task_status: trio.TaskStatus[str],
 ) -> None:
@@ -121,8 +136,9 @@ async def _route(
     def ready(host: str, port: int) -> None:
         task_status.started(f"http://{host}:{port}")
 
-    environ = {**os.environ, ROUTER_KEY_ENV: key}
-    await run_router(config, host=_HOST, port=port, on_ready=ready, environ=environ)
+    await run_router(
+        config, host=_HOST, port=port, on_ready=ready, environ={**os.environ, **environ}
+    )
     nursery.cancel_scope.cancel()
     await trio.lowlevel.checkpoint()
 
