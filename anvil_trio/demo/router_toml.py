@@ -72,10 +72,10 @@ def render_router_toml(
 ) -> str:
     """The configuration of a router with one tier per alias of `routes`, over the URLs given there.
 
-    With `media_origin` there are media workflows too, run by the embedded backend. One URL makes a
-    direct tier, more make a replica tier whose members are `member_ids`. Every
+    One URL makes a direct tier, more make a replica tier whose members are `member_ids`. Every
     value is written as a TOML string or number whatever it holds; whether it is fit for a router is
-    for the parser to say.
+    for the parser to say. With `media_origin` it has the operation service, over the embedded
+    backend.
     """
     log = "" if log_path is None else f"decision_log_path = {_quoted(log_path)}\n"
     aliases = "".join(f"{_quoted(alias)} = {_quoted(alias)}\n" for alias in routes)

@@ -2,7 +2,6 @@
 
 import os
 import secrets
-import socket
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -18,11 +17,12 @@ from anvil_trio.config.parse import parse_config
 from anvil_trio.demo.client import RouterClient, RouterGone
 from anvil_trio.demo.curl import curl_lines
 from anvil_trio.demo.engine import EngineOptions
-from anvil_trio.demo.media import REGISTRY_NAME, WORKFLOWS, media_environ
 from anvil_trio.demo.router_toml import ROUTER_KEY_ENV, member_ids, render_router_toml
 from anvil_trio.demo.serve import serve_engine
 from anvil_trio.demo.show import Audience, play
+from anvil_trio.demo.workflows import REGISTRY_NAME, WORKFLOWS, media_environ
 from anvil_trio.names import MemberId
+from anvil_trio.server.listen import listen
 from anvil_trio.serving import run_router
 
 __all__ = ["DemoOptions", "Stage", "run_demo"]
@@ -78,8 +78,8 @@ async def run_demo(options: DemoOptions, stage: Stage) -> int:
             urls = options.urls or await _embed_engines(nursery, options.model)
             port = options.port or _free_port()
             config = await _write_config(folder, urls, options, port)
-            environ = {ROUTER_KEY_ENV: secrets.token_hex(16), **media_environ(Path(name))}
-            key = environ[ROUTER_KEY_ENV]
+            key = secrets.token_hex(16)
+            environ = {**os.environ, ROUTER_KEY_ENV: key, **media_environ(Path(name))}
             url = await nursery.start(_route, nursery, config, port, environ)
             engines = dict(zip(member_ids(len(urls)), urls, strict=True))
             stage.introduce(engines, url, str(folder / _CONFIG_NAME))
@@ -100,10 +100,9 @@ async def _embed_engines(nursery: trio.Nursery, model: str) -> tuple[str, ...]:
 
 
 def _free_port() -> int:
-    """A port that nobody has now: the router has to know its own address before it listens."""
-    with socket.socket() as found:
-        found.bind((_HOST, 0))
-        port: int = found.getsockname()[1]
+    """A port that is free now: the configuration says where the router is, before it is there."""
+    with listen(_HOST, 0) as listener:
+        port: int = listener.getsockname()[1]
         return port
 
 
@@ -117,9 +116,9 @@ async def _write_config(
         log_path=str(folder / _LOG_NAME),
         media_origin=f"http://{_HOST}:{port}",
     )
+    await (folder / REGISTRY_NAME).write_text(WORKFLOWS)
     data = text.encode("utf-8", "replace")
     await (folder / _CONFIG_NAME).write_bytes(data)
-    await (folder / REGISTRY_NAME).write_text(WORKFLOWS)
     return parse_config(data)
 
 
@@ -136,9 +135,7 @@ async def _route(
     def ready(host: str, port: int) -> None:
         task_status.started(f"http://{host}:{port}")
 
-    await run_router(
-        config, host=_HOST, port=port, on_ready=ready, environ={**os.environ, **environ}
-    )
+    await run_router(config, host=_HOST, port=port, on_ready=ready, environ=environ)
     nursery.cancel_scope.cancel()
     await trio.lowlevel.checkpoint()
 

@@ -19,7 +19,8 @@ class Metric:
     """One metric: every sample of it has exactly these labels.
 
     `tier` and `member` are ids of the configuration, `alias` and `model` its aliases or a fixed
-    word in their place; the words of every other label are closed (R012).
+    word in their place, `workflow` an id of the workflow registry; the words of every other label
+    are closed (R012).
     """
 
     name: str

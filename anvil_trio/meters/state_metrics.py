@@ -14,6 +14,7 @@ __all__ = [
     "MODEL_LOADED",
     "MODEL_RUNNING",
     "MODEL_WAITING",
+    "OPERATIONS",
     "PRESSURE",
     "PRESSURE_FRESHNESS",
     "PROBE_AGE",
@@ -144,6 +145,12 @@ MODEL_CACHE_USE = Metric(
     "Share of its cache that a direct tier's engine says is in use.",
 )
 
+OPERATIONS = Metric(
+    "anvil_router_operations",
+    Kind.GAUGE,
+    ("workflow", "state"),
+    "Operations that are remembered, by the state they are in.",
+)
 
 ALL = (
     ADMITTED,
@@ -166,5 +173,6 @@ ALL = (
     MODEL_RUNNING,
     MODEL_WAITING,
     MODEL_CACHE_USE,
+    OPERATIONS,
 )
 """In the order in which they are exposed."""

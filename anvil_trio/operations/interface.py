@@ -66,6 +66,10 @@ class Operations(Protocol):
         """At most `length` bytes from `start`; `artifact_not_found` if it expired meanwhile."""
         ...
 
+    async def census(self) -> list[tuple[str, str, int]]:
+        """How many operations of each workflow of the registry are in each state; [] if unknown."""
+        ...
+
     def capabilities(self) -> Capabilities:
         """What the service can do."""
         ...

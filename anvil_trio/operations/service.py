@@ -18,6 +18,7 @@ from anvil_trio.operations.model import (
     Operation,
     Refusal,
     RefusalCode,
+    State,
     Submission,
     Workflow,
 )
@@ -133,6 +134,16 @@ class OperationService:
             return _ARTIFACT_NOT_FOUND
         except OSError:
             return _UNAVAILABLE
+
+    async def census(self) -> list[tuple[str, str, int]]:
+        """How many operations of each workflow of the registry are in each state; [] if unknown."""
+        found = await self._ask(lambda store: store.census())
+        if isinstance(found, Refusal):
+            return []
+        names = dict.fromkeys(workflow.id for workflow in self._registry.workflows)
+        return [
+            (name, state.value, found.get((name, state), 0)) for name in names for state in State
+        ]
 
     def capabilities(self) -> Capabilities:
         """What the service can do."""

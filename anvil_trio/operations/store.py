@@ -205,13 +205,13 @@ class Store:
         )
         return expired
 
-    def census(self) -> list[tuple[str, State, int]]:
-        """How many operations of each workflow are in each state."""
+    def census(self) -> dict[tuple[str, State], int]:
+        """How many operations of each workflow are in each state in which there are some."""
         rows = self._db.execute(
             "SELECT workflow_id, state, count(*) AS number FROM operations"
-            " GROUP BY workflow_id, state ORDER BY workflow_id, state"
+            " GROUP BY workflow_id, state"
         )
-        return [(row["workflow_id"], State(row["state"]), row["number"]) for row in rows]
+        return {(row["workflow_id"], State(row["state"])): row["number"] for row in rows}
 
     def _find_refusal(self, entry: Entry, max_active: int) -> Refusal | None:
         for name in entry.inputs.artifacts:

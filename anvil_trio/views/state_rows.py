@@ -4,7 +4,7 @@ A count that cannot be trusted, and a number that is not known, has no row: neve
 is asked here: verdicts, counters and what the engines said were known before.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from anvil_trio.admission.messages import AdmissionSnapshot
 from anvil_trio.config.model import RouterConfig, Tier
@@ -26,7 +26,8 @@ Row = tuple[tuple[str, ...], float]
 class StateRows:
     """What stands now, in rows by metric; whole once `work` has ended.
 
-    With `only` the rows of other aliases and other tiers are left out. `now` is trio's time.
+    With `only` the rows of other aliases and other tiers, and of operations, are left out. `now` is
+    trio's time.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class StateRows:
         *,
         now: float,
         only: Alias | None = None,
+        operations: Sequence[tuple[str, str, int]] = (),
     ) -> None:
         self._verdict_of, self._signal_of = verdict_of, signal_of
         self._snapshots, self._door, self._now = snapshots, door, now
@@ -47,6 +49,7 @@ class StateRows:
             if only is None or alias == only:
                 self._aliases.setdefault(tier_id, []).append(alias)
         self._tiers = [tier for tier in config.tiers if TierId(tier.id) in self._aliases]
+        self._operations = operations if only is None else ()
         self._rows: dict[Metric, list[Row]] = {metric: [] for metric in metrics.ALL}
 
     def of(self, metric: Metric) -> Iterable[Row]:
@@ -58,6 +61,8 @@ class StateRows:
         if not self._door.is_failed:
             self._put(metrics.ADMITTED, (), self._door.active)
             self._put(metrics.ADMISSION_CEILING, (), self._door.max_concurrency)
+        for workflow_id, state, number in self._operations:
+            self._put(metrics.OPERATIONS, (workflow_id, state), number)
         for tier in self._tiers:
             self._put_readiness(tier)
             self._put_counters(tier, show_admission(tier, self._snapshots.get(TierId(tier.id))))

@@ -3,7 +3,7 @@
 A thread would not do: it would hold the interpreter for five milliseconds at a time, whoever waits.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import trio
 
@@ -51,7 +51,8 @@ async def scrape(
     door = await house.admission.inspect()
     tier_ids = [TierId(tier.id) for tier in generation.config.tiers]
     snapshots = {tier_id: await house.tiers[tier_id].inspect() for tier_id in tier_ids}
-    state = _state(generation, wanted, door, snapshots)
+    operations = [] if house.operations is None else await house.operations.census()
+    state = _state(generation, wanted, door, snapshots, operations)
     await _in_pieces(state.work())
     alias = None if wanted.only is None else wanted.only[0]
     newest = list(house.log.ring)  # nothing may be recorded while it is read, so it is read at once
@@ -75,6 +76,7 @@ def _state(
     wanted: MetricsQuery,
     door: AdmissionSnapshot,
     snapshots: dict[TierId, TierSnapshot],
+    operations: Sequence[tuple[str, str, int]],
 ) -> StateRows:
     return StateRows(
         generation.config,
@@ -84,6 +86,7 @@ def _state(
         door,
         now=trio.current_time(),
         only=None if wanted.only is None else wanted.only[0],
+        operations=operations,
     )
 
 

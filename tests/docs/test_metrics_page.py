@@ -12,6 +12,7 @@ from anvil_trio.facts import Freshness
 from anvil_trio.meters.board import ATTEMPT_WORDS, DISCONNECTED, STALLED
 from anvil_trio.meters.catalog import CATALOG
 from anvil_trio.meters.metric import Kind
+from anvil_trio.operations.model import State
 from tests.house.tree import ROOT
 
 PAGE = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
@@ -70,6 +71,7 @@ def test_the_words_of_every_closed_label_are_on_the_page() -> None:
     assert words["`reason` of refusals"] == list(REFUSALS)
     assert words["`reason` of dropped spans"] == [one.value for one in DropReason]
     assert words["`kind` of disconnects"] == [DISCONNECTED, STALLED]
+    assert words["`state`"] == [one.value for one in State]
     assert words["`freshness`"] == [one.value for one in Freshness]
     assert f"1 to {RING_SIZE}:" in PAGE
 

@@ -25,7 +25,8 @@ from anvil_trio.operations.backend import (
     Waiting,
 )
 from anvil_trio.operations.driver import Pace
-from anvil_trio.operations.model import Operation, Submission
+from anvil_trio.operations.interface import Operations
+from anvil_trio.operations.model import FailureCode, Operation, Submission
 from anvil_trio.operations.opening import open_books, start_operations
 from anvil_trio.operations.picture import draw
 from anvil_trio.operations.service import OperationService
@@ -220,8 +221,21 @@ async def submitted(
     return found
 
 
-async def seen(service: OperationService, operation_id: str, principal: str = ME) -> list[str]:
+async def seen(service: Operations, operation_id: str, principal: str = ME) -> list[str]:
     """Every state of it, to its end."""
     async with service.events(principal, operation_id) as feed:
         assert not hasattr(feed, "code"), feed
-        return [event.state.value async for event in feed]  # type: ignore[union-attr]
+        return [event.state.value async for event in feed]
+
+
+async def looked_at(service: OperationService, operation: Operation) -> Operation:
+    """The operation as it is now."""
+    found = await service.operation(ME, operation.id)
+    assert isinstance(found, Operation)
+    return found
+
+
+async def failure(service: OperationService, operation: Operation) -> FailureCode | None:
+    """Why it failed, in the end."""
+    assert (await seen(service, operation.id))[-1] == "failed"
+    return (await looked_at(service, operation)).failure_code

@@ -83,7 +83,7 @@ async def test_a_key_is_bound_to_what_it_was_first_used_for(
     """Another input under the same key is refused; the first operation goes on."""
     async with open_service(tmp_path, Scripted()) as service:
         await submitted(service)
-        found = await service.submit(ME, ask(**changes))  # type: ignore[arg-type]
+        found = await service.submit(ME, ask(**changes))
         assert found == Refusal(RefusalCode.IDEMPOTENCY_CONFLICT)
 
 

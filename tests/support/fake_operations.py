@@ -142,6 +142,9 @@ class FakeOperations:
             return Refusal(RefusalCode.ARTIFACT_NOT_FOUND)
         return self.kept[artifact.id][1][start : start + min(length, self.max_read)]
 
+    async def census(self) -> list[tuple[str, str, int]]:
+        return []
+
     def capabilities(self) -> Capabilities:
         return Capabilities("demo", ("image/png",), len(self.listed), 1_000_000, 4, 3600)
 

@@ -1,8 +1,11 @@
 """What a running router can take over."""
 
+from pathlib import Path
+
 import pytest
 
 from anvil_trio.activation.rules import find_restart_need
+from anvil_trio.config.media import MediaSettings, make_media
 from anvil_trio.config.model import ServerSettings
 from anvil_trio.config.policy import ClientCredential, ClientScope
 from anvil_trio.config.secrets import Secrets
@@ -11,6 +14,13 @@ from anvil_trio.names import ClientId
 from tests.support.small_house import config_of, direct_tier, replica_tier
 
 SERVER = ServerSettings(auth_env="TOKEN")
+MEDIA = ServerSettings(
+    auth_env="TOKEN",
+    media_principal="studio",
+    media_scopes=("media:read",),
+    media_public_origin="https://media.example",
+    media_backend="demo",
+)
 OLD = config_of(replica_tier(), server=SERVER)
 KEYS = {"TOKEN": "t", "UPSTREAM_KEY": "k"}
 CLIENT = ClientCredential(ClientId("desk"), frozenset({ClientScope.INFERENCE_USE}), "credential")
@@ -62,3 +72,21 @@ def test_the_server_and_its_credentials_need_a_restart(server, keys, clients):
     found = find_restart_need(OLD, new, Secrets(KEYS), Secrets(keys, clients))
     assert found is not None
     assert found.code is Code.ACTIVATION_REQUIRES_RESTART
+
+
+def told(environ: dict[str, str]) -> MediaSettings | None:
+    """What the operation service is told in this environment."""
+    return make_media(MEDIA, environ.get, Path)
+
+
+def test_where_operations_are_kept_needs_a_restart():
+    """The service lives as long as the process, and so does what it was told at its start."""
+    media = told({})
+    moved = told({"ANVIL_MEDIA_STATE_DB": "elsewhere"})
+    for old, new in ((None, media), (media, None), (media, moved)):
+        found = find_restart_need(OLD, OLD, Secrets(KEYS, media=old), Secrets(KEYS, media=new))
+        assert found is not None
+        assert found.code is Code.ACTIVATION_REQUIRES_RESTART
+    same = told({})
+    found = find_restart_need(OLD, OLD, Secrets(KEYS, media=media), Secrets(KEYS, media=same))
+    assert found is None

@@ -5,8 +5,8 @@ import tomllib
 import pytest
 
 from anvil_trio.config.parse import parse_config
-from anvil_trio.demo.media import WORKFLOWS, media_environ
 from anvil_trio.demo.router_toml import member_ids, render_router_toml
+from anvil_trio.demo.workflows import WORKFLOWS, media_environ
 from anvil_trio.operations.registry import parse_registry
 
 
@@ -86,7 +86,7 @@ def test_media_workflows_are_there_only_where_there_is_an_origin():
 def test_the_workflows_are_ones_that_the_router_takes(tmp_path):
     """The registry is read as any other, and all that it needs lies in the folder."""
     registry = parse_registry(WORKFLOWS.encode(), lambda _name: None, needs_graphs=False)
-    assert [one.id for one in registry.workflows] == ["picture.discs"]
+    assert [one.id for one in registry.workflows] == ["picture.discs", "picture.approved"]
     environ = media_environ(tmp_path)
     assert environ.pop("ANVIL_MEDIA_BACKEND_URL") == ""
     assert all(value.startswith(str(tmp_path)) for value in environ.values())

@@ -29,12 +29,24 @@ DOOR = AdmissionSnapshot(active=3, max_concurrency=64)
 BUSY = {REPLICA: replica_snapshot(2, 1, waiting=4), DIRECT: direct_snapshot(5)}
 
 
+OPERATIONS = [("picture.discs", "running", 2), ("picture.discs", "failed", 0)]
+
+
 def rows(of=None, *, verdict_of=None, signal_of=unwatched, snapshots=None, door=DOOR, only=None):
     """All rows by metric and labels, the work done; a metric without rows is not there."""
     shown = config() if of is None else of
     verdict_of = verdict_of or verdicts()[0]
     counts = BUSY if snapshots is None else snapshots
-    state = StateRows(shown, verdict_of, signal_of, counts, door, now=100.0, only=only)
+    state = StateRows(
+        shown,
+        verdict_of,
+        signal_of,
+        counts,
+        door,
+        now=100.0,
+        only=only,
+        operations=OPERATIONS,
+    )
     for _ in state.work():
         pass
     return {metric: dict(state.of(metric)) for metric in metrics.ALL if state.of(metric)}
@@ -52,6 +64,15 @@ def test_the_front_door_and_the_tiers_say_what_runs_and_waits():
     assert found[metrics.REPLICA_TIER_CEILING] == {(REPLICA,): 6}
     assert found[metrics.REPLICA_MEMBER_ACTIVE] == {(REPLICA, A): 2, (REPLICA, B): 1}
     assert found[metrics.REPLICA_MEMBER_CEILING] == {(REPLICA, A): 4, (REPLICA, B): 4}
+
+
+def test_operations_are_counted_by_workflow_and_state():
+    """Zero is a claim too; they belong to no alias."""
+    assert rows()[metrics.OPERATIONS] == {
+        ("picture.discs", "running"): 2,
+        ("picture.discs", "failed"): 0,
+    }
+    assert metrics.OPERATIONS not in rows(only=Alias("llm.again"))
 
 
 def test_a_failed_front_door_counts_nothing():
