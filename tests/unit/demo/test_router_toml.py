@@ -87,6 +87,6 @@ def test_the_workflows_are_ones_that_the_router_takes(tmp_path):
     """The registry is read as any other, and all that it needs lies in the folder."""
     registry = parse_registry(WORKFLOWS.encode(), lambda _name: None, needs_graphs=False)
     assert [one.id for one in registry.workflows] == ["picture.discs", "picture.approved"]
-    environ = media_environ(tmp_path)
+    environ = dict(media_environ(tmp_path))
     assert environ.pop("ANVIL_MEDIA_BACKEND_URL") == ""
     assert all(value.startswith(str(tmp_path)) for value in environ.values())
