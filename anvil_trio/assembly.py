@@ -63,6 +63,7 @@ _THIS_PROCESS = OwnerId(1)
 _ORDERS_AT_ONCE = 4
 _DRAINS_AT_ONCE = 2
 _COUNTS_AT_ONCE = 8
+_PROTOCOL_REQUESTS_AT_ONCE = 16
 _COLLECTOR_KEEPALIVE_S = 4.0
 
 
@@ -104,6 +105,9 @@ async def open_house(
                 counts=open_admission(actors, _COUNTS_AT_ONCE, _THIS_PROCESS, name="counts"),
                 audio=open_admission(
                     actors, config.router.audio_max_concurrency, _THIS_PROCESS, name="audio"
+                ),
+                protocols=open_admission(
+                    actors, _PROTOCOL_REQUESTS_AT_ONCE, _THIS_PROCESS, name="protocols"
                 ),
                 management=_management(actors, intents),
                 tiers=tiers,

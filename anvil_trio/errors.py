@@ -33,6 +33,8 @@ class Code(StrEnum):
     MODEL_NOT_FOUND = "model_not_found"
     ROUTE_NOT_FOUND = "route_not_found"
     NOT_FOUND = "not_found"
+    ARTIFACT_NOT_FOUND = "artifact_not_found"
+    ARTIFACT_RANGE_INVALID = "artifact_range_invalid"
     METHOD_NOT_ALLOWED = "method_not_allowed"
     BODY_TIMEOUT = "body_timeout"
     PAYLOAD_TOO_LARGE = "payload_too_large"
@@ -42,6 +44,7 @@ class Code(StrEnum):
     SERVER_BUSY = "server_busy"
     SHUTTING_DOWN = "shutting_down"
     TIER_FAILED = "tier_failed"
+    MEDIA_UNAVAILABLE = "media_unavailable"
     TRANSITION_FAILED = "transition_failed"
     ACTIVATION_MISMATCH = "activation_digest_mismatch"
     ACTIVATION_INVALID = "activation_config_invalid"
@@ -134,6 +137,13 @@ _TABLE: dict[Code, tuple[int, str, str, int | None]] = {
         None,
     ),
     Code.NOT_FOUND: (404, "invalid_request_error", "There is nothing at this path.", None),
+    Code.ARTIFACT_NOT_FOUND: (404, "invalid_request_error", "There is no such artifact.", None),
+    Code.ARTIFACT_RANGE_INVALID: (
+        416,
+        "invalid_request_error",
+        "The range must be one of the form bytes=first-[last] that the artifact has.",
+        None,
+    ),
     Code.METHOD_NOT_ALLOWED: (
         405,
         "invalid_request_error",
@@ -153,6 +163,12 @@ _TABLE: dict[Code, tuple[int, str, str, int | None]] = {
     Code.SERVER_BUSY: (503, "service_unavailable", "The router is at its limit of requests.", 1),
     Code.SHUTTING_DOWN: (503, "service_unavailable", "The router is shutting down.", 1),
     Code.TIER_FAILED: (503, "service_unavailable", "The model is not available now.", 1),
+    Code.MEDIA_UNAVAILABLE: (
+        503,
+        "service_unavailable",
+        "The media service is not available now.",
+        1,
+    ),
     Code.TRANSITION_FAILED: (
         503,
         "service_unavailable",

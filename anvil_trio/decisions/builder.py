@@ -140,6 +140,10 @@ class RecordBuilder:
         self._route = alias
         self._tier = tier
 
+    def beside(self, kind: RequestKind) -> None:
+        """No model is asked for, and no tier: what is asked for is the route."""
+        self._route = kind
+
     def unknown_model(self) -> None:
         """The caller's model is not configured; its text is not kept."""
         self._route = UNKNOWN_MODEL_ROUTE

@@ -22,6 +22,9 @@ class RequestKind(StrEnum):
     RERANK = "rerank"
     STT = "stt"
     TTS = "tts"
+    MCP = "mcp"
+    A2A = "a2a"
+    ARTIFACT = "artifact"
 
 
 class WorkloadOutcome(StrEnum):

@@ -23,6 +23,9 @@ from anvil_trio.upstream.client import Upstream
 
 __all__ = ["Exchanges", "House", "Management"]
 
+_MAX_FOLLOWERS = 8
+"""How many may follow a task at once, or wait for its end: half of the protocols' places."""
+
 
 class Exchanges:
     """The exchanges that run now, so that a shutdown's end can reach them, and a page show them."""
@@ -81,6 +84,7 @@ class House:
     admission: AdmissionHandle
     counts: AdmissionHandle  # questions to engines how many tokens a request has
     audio: AdmissionHandle  # requests to speech services, beside the front door's place of each
+    protocols: AdmissionHandle  # requests of MCP, A2A and for artifacts: never a chat place
     management: Management
     tiers: Tiers
     log: DecisionLog
@@ -91,6 +95,7 @@ class House:
     ways: dict[TierId, dict[MemberId, Upstream]] = field(default_factory=dict)
     exchanges: Exchanges = field(default_factory=Exchanges)
     subscribers: Subscribers = field(default_factory=Subscribers)
+    followers: Subscribers = field(default_factory=lambda: Subscribers(_MAX_FOLLOWERS))  # of tasks
     operations: Operations | None = None  # None where no media workflows are configured
     is_draining: bool = False
 
@@ -100,3 +105,4 @@ class House:
             log_event(LogEvent.DRAINING)
         self.is_draining = True
         self.subscribers.end()
+        self.followers.end()

@@ -11,13 +11,14 @@ from types import MappingProxyType
 
 from anvil_trio.config.model import RouterConfig
 from anvil_trio.decisions.record import UNKNOWN_MODEL_ROUTE, UNPARSED_ROUTE
-from anvil_trio.decisions.words import AttemptReason, WorkloadOutcome
+from anvil_trio.decisions.words import AttemptReason, RequestKind, WorkloadOutcome
 from anvil_trio.meters.numbers import Spread, Tally
 from anvil_trio.names import DIRECT_MEMBER, MemberId, TierId
 
 __all__ = [
     "ATTEMPT_WORDS",
     "DISCONNECTED",
+    "MEDIA_ROUTES",
     "NO_TIER",
     "STALLED",
     "MemberMeters",
@@ -33,7 +34,10 @@ STALLED = "stalled"
 """The client stopped reading."""
 
 NO_TIER = ""
-"""The tier of a request that ended before its model was known."""
+"""The tier of a request that ended before its model was known, or that is for no model."""
+
+MEDIA_ROUTES = (RequestKind.MCP, RequestKind.A2A, RequestKind.ARTIFACT)
+"""The routes of requests that are for no model."""
 
 ATTEMPT_WORDS = (
     AttemptReason.SERVED,
@@ -91,20 +95,25 @@ class Meters:
     def cover(self, config: RouterConfig) -> None:
         """Make what this configuration needs and is not there yet; what is there goes on."""
         for alias, tier_id in config.routes.items():
-            if (alias, tier_id) not in self._routes:
-                self._routes[alias, tier_id] = self._new_route()
+            self._cover_route(alias, tier_id)
         for tier in config.tiers:
             tier_id = TierId(tier.id)
             self._waits.setdefault(tier_id, Spread(_WAIT_S))
             for member_id in tier.member_ids:
-                if (tier_id, member_id) not in self._members:
-                    self._members[tier_id, member_id] = _new_member()
-
+                self._cover_member(tier_id, member_id)
         for service in config.services:
-            where = TierId(service.id)
-            if (service.word, where) not in self._routes:
-                self._routes[service.word, where] = self._new_route()
-                self._members[where, DIRECT_MEMBER] = _new_member()
+            self._cover_route(service.word, service.id)
+            self._cover_member(TierId(service.id), DIRECT_MEMBER)
+        for word in MEDIA_ROUTES if config.server.media_principal is not None else ():
+            self._cover_route(word, NO_TIER)
+
+    def _cover_route(self, word: str, tier_id: str) -> None:
+        if (word, tier_id) not in self._routes:
+            self._routes[word, tier_id] = self._new_route()
+
+    def _cover_member(self, tier_id: TierId, member_id: MemberId) -> None:
+        if (tier_id, member_id) not in self._members:
+            self._members[tier_id, member_id] = _new_member()
 
     def probed(self, tier_id: TierId, member_id: MemberId, *, is_ready: bool) -> None:
         """A probe has ended; a timeout that changes no verdict yet is a failure too."""

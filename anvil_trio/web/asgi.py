@@ -19,6 +19,7 @@ from anvil_trio.web.cors import Cors
 from anvil_trio.web.counting import COUNTERS, answer_count
 from anvil_trio.web.feed import answer_feed, check_subscriber
 from anvil_trio.web.health import answer_health
+from anvil_trio.web.media import answer_media
 from anvil_trio.web.metrics import answer_metrics
 from anvil_trio.web.observe import VIEWS
 from anvil_trio.web.question import Question
@@ -79,7 +80,7 @@ class App:
         who = self.authenticator.identify(headers)
         if isinstance(who, Problem):
             return await _send(send, path, headers, who)
-        if self._hidden(generation) & {path, router.path_meant(path)}:
+        if self._hidden(generation) & {router.entry_of(path), router.path_meant(path)}:
             path, route = _NOWHERE, None
         if route is None:
             return await _no_route(send, text_of(scope, "method"), path, headers)
@@ -92,6 +93,8 @@ class App:
         paths = set() if self.authenticator.is_on else set(router.ADMIN_PATHS)  # nobody is operator
         if generation.config.server.workload_host is None:
             paths.add(router.WORKLOADS)
+        if self.house.operations is None:
+            paths |= router.MEDIA_PATHS
         return frozenset(paths)
 
     async def _answer_anyone(self, route: router.Route, send: Send) -> None:
@@ -138,6 +141,8 @@ class App:
             await answer_activation(self.house, settings, self.activate, scope, receive, send)
         elif route.pool is router.Pool.MANAGEMENT:
             await answer_transition(self.house, generation, scope, receive, send)
+        elif route.pool is router.Pool.MEDIA:
+            await answer_media(self.house, generation, who, route, scope, receive, send)
         elif route.pool is router.Pool.FEED:
             await websocket.send_refusal(send, websocket.SOCKET_ONLY)
         else:

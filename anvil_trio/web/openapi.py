@@ -118,7 +118,9 @@ def _success(route: Route) -> Described:
     content: Described = {_JSON: {"schema": _reply(route)}}
     if route.name == "metrics":
         content = {kind.value: {"schema": {"type": "string"}} for kind in TextFormat}
-    elif route.pool in {Pool.CHAT, Pool.SERVICES}:
+    elif route.name == "artifact":
+        content = {"*/*": {"schema": {"type": "string", "format": "binary"}}}
+    elif route.pool in {Pool.CHAT, Pool.SERVICES} or route.name == "a2a":
         content[_EVENTS] = {"schema": {"type": "string"}}
     return {"200": {"description": "What was asked for.", "content": content}}
 

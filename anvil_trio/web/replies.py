@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal
 
+from anvil_trio.media.agent_card import AgentCard
 from anvil_trio.views.activation import Activation
 from anvil_trio.views.anthropic_models import AnthropicModel, AnthropicModelPage
 from anvil_trio.views.capabilities import CapabilitiesPage
@@ -99,6 +100,7 @@ REPLIES: Mapping[str, tuple[type[Shape], ...]] = MappingProxyType({
     "decisions": (DecisionsPage,),
     "health_tiers": (HealthPage,),
     "workloads": (WorkloadsPage,),
+    "agent_card": (AgentCard,),
     "activation": (Activation,),
     "transition": (TransitionStatus, Quiesced, Drained, Readmitted, DryRun),
 })

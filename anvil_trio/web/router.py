@@ -10,6 +10,7 @@ from anvil_trio.web.auth import Principal, Scope
 __all__ = [
     "ACTIVATION",
     "ADMIN_PATHS",
+    "MEDIA_PATHS",
     "MODEL_PATH",
     "OPENAPI",
     "REQUEST_PATH",
@@ -19,6 +20,7 @@ __all__ = [
     "Pool",
     "Route",
     "dialect_of",
+    "entry_of",
     "find",
     "methods_of",
     "named_in",
@@ -36,6 +38,10 @@ WORKLOADS = "/v1/workloads"
 
 OPENAPI = "/openapi.json"
 
+MCP = "/mcp"
+A2A = "/a2a"
+AGENT_CARD = "/.well-known/agent-card.json"
+
 
 class Pool(StrEnum):
     """Which bound a route's requests count against."""
@@ -43,6 +49,7 @@ class Pool(StrEnum):
     CHAT = "chat"  # the front door's permits
     SERVICES = "services"  # likewise, but for the clients' budgets; speech has few places besides
     MANAGEMENT = "management"  # the operator's orders: few at once, and never a chat place
+    MEDIA = "media"  # MCP, A2A and artifacts: places of their own, and few who stay
     FEED = "feed"  # few and long: a subscriber's WebSocket, which takes no chat place
     NONE = "none"  # read-only: takes no place and waits for nothing but its actor's answer
 
@@ -75,7 +82,13 @@ class Route:
 MODEL_PATH = "/v1/models/{model}"
 REQUEST_PATH = "/v1/requests/{id}"
 
-_VARIABLE = {"/v1/models/": MODEL_PATH, "/v1/requests/": REQUEST_PATH}
+ARTIFACT_PATH = "/artifacts/{id}"
+
+_VARIABLE = {
+    "/v1/models/": MODEL_PATH,
+    "/v1/requests/": REQUEST_PATH,
+    "/artifacts/": ARTIFACT_PATH,
+}
 """The paths with a variable end, by what stands before it."""
 
 _VERSION = "/v1"
@@ -246,7 +259,19 @@ _TABLE = (
         Pool.MANAGEMENT,
         "Put the router's own configuration file to work, if it has that digest.",
     ),
+    *(
+        Route(method, path, name, Scope.OPERATOR, "chat", Pool.MEDIA, summary)
+        for method, path, name, summary in (
+            ("POST", MCP, "mcp", "Media workflows as tools of the Model Context Protocol."),
+            ("POST", A2A, "a2a", "Media workflows as tasks of Agent2Agent 1.0."),
+            ("GET", AGENT_CARD, "agent_card", "What an A2A client is to know of this agent."),
+            ("GET", ARTIFACT_PATH, "artifact", "What a media job has made, whole or in ranges."),
+        )
+    ),
 )
+
+MEDIA_PATHS = frozenset(route.path for route in _TABLE if route.pool is Pool.MEDIA)
+"""The paths that are there only where there is a media service."""
 
 ROUTES: Mapping[tuple[str, str], Route] = MappingProxyType({
     (route.method, route.path): route for route in _TABLE
@@ -265,7 +290,7 @@ def normalise_path(path: str) -> str:
 
 def find(method: str, path: str) -> Route | None:
     """The route of one method on one path; HEAD is answered wherever GET is."""
-    return ROUTES.get(("GET" if method == "HEAD" else method, _entry_of(path)))
+    return ROUTES.get(("GET" if method == "HEAD" else method, entry_of(path)))
 
 
 def methods_of(path: str) -> tuple[str, ...]:
@@ -273,7 +298,7 @@ def methods_of(path: str) -> tuple[str, ...]:
 
     OPTIONS, which is answered for every path, goes without saying.
     """
-    methods = _METHODS.get(_entry_of(path), frozenset())
+    methods = _METHODS.get(entry_of(path), frozenset())
     return tuple(sorted(methods | {"HEAD"} if "GET" in methods else methods))
 
 
@@ -289,7 +314,7 @@ def dialect_of(path: str, *, is_anthropic: bool = False) -> str:
 
     Where that leaves it open a caller of Anthropic's kind is answered in Messages, others in Chat.
     """
-    entry = path_meant(path) or _entry_of(path)
+    entry = path_meant(path) or entry_of(path)
     found = next((route.dialect for route in _TABLE if route.path == entry), None)
     return found or ("messages" if is_anthropic else "chat")
 
@@ -304,12 +329,12 @@ def path_meant(path: str) -> str | None:
     parts = [part for part in path.split("/") if part]
     while parts and parts[0] == "v1":
         parts.pop(0)
-    meant = _entry_of("/".join([_VERSION, *parts]))
+    meant = entry_of("/".join([_VERSION, *parts]))
     return meant if parts and meant in _METHODS else None
 
 
-def _entry_of(path: str) -> str:
-    """A path as the table spells it, its variable end included."""
+def entry_of(path: str) -> str:
+    """A path as the table spells it, its variable end included; any other as it is."""
     path = normalise_path(path)
     if path in _METHODS:
         return path

@@ -9,6 +9,7 @@ from anvil_trio.decisions.words import TokenSource
 from anvil_trio.dialects.ir import FinishReason
 from anvil_trio.facts import ActiveRequest, Phase, TierPhase, Verdict
 from anvil_trio.intent.intents import Intents
+from anvil_trio.media.agent_card import show_card
 from anvil_trio.names import Alias, ClientId, RequestId
 from anvil_trio.views.activation import project_activation
 from anvil_trio.views.anthropic_models import list_models, show_model
@@ -35,6 +36,7 @@ from anvil_trio.views.transition import (
     project_snapshot,
 )
 from anvil_trio.views.workloads import WorkloadsQuery, project_workloads
+from tests.support.fake_operations import FILM, PAINT
 from tests.unit.decisions.samples import ranked_record
 from tests.unit.views.samples import (
     DIRECT,
@@ -171,6 +173,7 @@ def pages(verdict_of=None, session_id: str = "session-1") -> dict[str, Shape]:
         **_record_pages(record, running(session_id), session_id),
         **_transitions(found),
         "activation": project_activation(config(), planted(), is_applied=True),
+        "agent card": show_card([PAINT, FILM], "https://media.test", "0.1.0"),
     }
 
 

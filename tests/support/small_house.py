@@ -279,6 +279,7 @@ async def open_small_house(
             ),
             counts=open_admission(actors, 8, owner, name="counts"),
             audio=open_admission(actors, config.router.audio_max_concurrency, owner, name="audio"),
+            protocols=open_admission(actors, 16, owner, name="protocols"),
             management=Management(
                 places=open_admission(actors, 4, owner, name="management"),
                 drains=open_admission(actors, 2, owner, name="drains"),

@@ -13,6 +13,7 @@ from anvil_trio.web.chat import DIALECTS
 from anvil_trio.web.router import ROUTES
 from tests.support.asgi import BEARER, TOKEN, Side, request
 from tests.support.chunks import good_reply, good_stream
+from tests.support.fake_operations import FakeOperations
 from tests.support.small_house import ALIAS, SmallHouse, chat_body, config_of, open_small_house
 
 CHAT = "/v1/chat/completions"
@@ -60,6 +61,7 @@ async def small():
     async with open_small_house(config_of(server=server)) as small:
         small.engine("a").chat_default = good_reply()
         small.engine("b").chat_default = good_reply()
+        small.house.operations = FakeOperations()
         yield small
 
 

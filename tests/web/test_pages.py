@@ -11,7 +11,7 @@ from anvil_trio.config.model import ServerSettings
 from anvil_trio.tiers.actor import TierHandle
 from anvil_trio.web.observe import VIEWS
 from anvil_trio.web.replies import REPLIES
-from anvil_trio.web.router import ADMIN_PATHS, ROUTES, WORKLOADS
+from anvil_trio.web.router import ADMIN_PATHS, MEDIA_PATHS, ROUTES, WORKLOADS
 from tests.support.asgi import BEARER, Side, request
 from tests.support.chunks import good_reply, good_stream
 from tests.support.small_house import (
@@ -102,7 +102,8 @@ async def test_each_page_answers_in_one_of_its_shapes(small, autojump_clock):
 async def test_the_document_shows_what_there_is(small, autojump_clock):
     """What this configuration does not have is not in `/openapi.json`; the rest of the table is."""
     found = (await request(app_of(small), "GET", "/openapi.json")).json
-    assert set(found["paths"]) == {route.path for route in ROUTES.values()} - {WORKLOADS}
+    absent = {WORKLOADS} | MEDIA_PATHS
+    assert set(found["paths"]) == {route.path for route in ROUTES.values()} - absent
     open_ = (await request(app_of(small, token=None), "GET", "/openapi.json")).json
     assert set(found["paths"]) - set(open_["paths"]) == ADMIN_PATHS
     capacity = found["paths"]["/v1/models/capacity"]["get"]

@@ -6,6 +6,8 @@ import pytest
 
 from anvil_trio.config.parse import parse_config
 from anvil_trio.demo.router_toml import member_ids, render_router_toml
+from anvil_trio.demo.workflows import WORKFLOWS, media_environ
+from anvil_trio.operations.registry import parse_registry
 
 
 def rendered(urls, **changes):
@@ -68,3 +70,23 @@ def test_there_are_names_for_sixteen_members():
 def test_any_text_is_written_as_one_string(text):
     """No value can end its string and add a key of its own."""
     assert rendered(["http://127.0.0.1:1"], model=text)["router"]["tiers"][0]["model"] == text
+
+
+def test_media_workflows_are_there_only_where_there_is_an_origin():
+    """Without one there is no key of theirs; with one the router takes all of them."""
+    assert not [key for key in rendered(["http://127.0.0.1:1"])["server"] if "media" in key]
+    origin = "http://127.0.0.1:9"
+    text = render_router_toml(
+        {"demo": ["http://127.0.0.1:1"]}, model="m", context_limit=100, media_origin=origin
+    )
+    server = parse_config(text.encode()).server
+    assert (server.media_public_origin, server.media_backend) == (origin, "demo")
+
+
+def test_the_workflows_are_ones_that_the_router_takes(tmp_path):
+    """The registry is read as any other, and all that it needs lies in the folder."""
+    registry = parse_registry(WORKFLOWS.encode(), lambda _name: None, needs_graphs=False)
+    assert [one.id for one in registry.workflows] == ["picture.discs", "picture.approved"]
+    environ = dict(media_environ(tmp_path))
+    assert environ.pop("ANVIL_MEDIA_BACKEND_URL") == ""
+    assert all(value.startswith(str(tmp_path)) for value in environ.values())

@@ -45,6 +45,10 @@ def test_each_route_says_who_may_use_it():
         ("GET", "/v1/admin/transition"): Scope.OPERATOR,
         ("POST", "/v1/admin/transition"): Scope.OPERATOR,
         ("POST", "/v1/admin/activate"): Scope.OPERATOR,
+        ("POST", "/mcp"): Scope.OPERATOR,
+        ("POST", "/a2a"): Scope.OPERATOR,
+        ("GET", "/.well-known/agent-card.json"): Scope.OPERATOR,
+        ("GET", "/artifacts/{id}"): Scope.OPERATOR,
     }
 
 

@@ -31,14 +31,16 @@ def test_the_show_alternates_members_and_ends_with_success():
 
 
 def test_the_router_serves_until_ctrl_c_and_the_printed_lines_work():
-    """The curl lines are real: chat, stream and status answer; SIGINT ends it with status 0."""
+    """The curl lines are real: chat, stream, status and a picture; SIGINT ends it with status 0."""
     with running("demo") as demo:
         lines = demo.lines_until("The router serves until Ctrl-C.")
         assert members("\n".join(lines)) == ["a", "b", "a", "b", "a"]
-        chat, stream, status = (demo.lines_until("curl ")[-1] for _ in range(3))
+        chat, stream, status, task = (demo.lines_until("curl ")[-1] for _ in range(4))
         assert json.loads(curled(chat))["choices"][0]["finish_reason"] == "stop"
         assert curled(stream).rstrip().endswith("data: [DONE]")
         assert json.loads(curled(status))["object"] == "router_status"
+        [made] = json.loads(curled(task))["result"]["task"]["artifacts"]
+        assert made["parts"][0]["mediaType"] == "image/png"
         code, _out, err = demo.ended(signal.SIGINT)
     assert (code, err) == (0, "")
 
