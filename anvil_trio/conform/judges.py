@@ -39,7 +39,7 @@ def said_whole(reply: Reply, voice: Voice) -> Said:
 
 def said_streamed(reply: Reply, voice: Voice, *, usage_wanted: bool = False) -> Said:
     """What a streamed answer says, which kept the grammar and ended well. Raises GrammarError."""
-    return voice.read_stream(stream_of(reply), usage_wanted)
+    return voice.read_stream(stream_of(reply), usage_wanted=usage_wanted, is_engine=False)
 
 
 def has_no_such_dialect(reply: Reply) -> bool:

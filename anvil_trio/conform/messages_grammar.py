@@ -70,7 +70,8 @@ class _Block:
 class _Reader:
     """Follows the events of one stream and builds the message."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_relayed: bool) -> None:
+        self._is_relayed = is_relayed
         self.message: JsonObject = {}
         self.blocks: list[_Block] = []
         self.error: JsonObject | None = None
@@ -117,8 +118,9 @@ class _Reader:
         wanted = _START_MEMBERS.get(block.kind)
         if wanted is None:
             fail("a block of an unknown kind")
-        is_empty = all(start.get(name) == value for name, value in wanted.items())
-        must(is_empty, "a block does not start empty")
+        is_empty = all(start.get(name, value) == value for name, value in wanted.items())
+        is_full = self._is_relayed or start.keys() >= wanted.keys()
+        must(is_empty and is_full, "a block does not start empty")
         if block.kind == "tool_use":
             used = [one.start["id"] for one in self.blocks if one.kind == "tool_use"]
             is_named = text_in(start, "id") and text_in(start, "name") and start["id"] not in used
@@ -145,7 +147,7 @@ class _Reader:
         must(agree, "stop reason and sequence do not agree")
         is_negative = any(isinstance(count, int) and count < 0 for count in usage.values())
         must(not is_negative, "a negative count")
-        self.message |= {**delta, "usage": usage}
+        self.message |= {**delta, "usage": {**object_in(self.message, "usage"), **usage}}
         self._has_delta = True
 
     def _on_stop(self, _event: JsonObject) -> None:
@@ -158,9 +160,12 @@ class _Reader:
         self.error, self.is_over = error, True
 
 
-def read_messages_stream(stream: bytes) -> JsonObject:
-    """The final message of a stream that ended well, or `{"error": ...}`. Raises GrammarError."""
-    reader = _Reader()
+def read_messages_stream(stream: bytes, *, is_relayed: bool = False) -> JsonObject:
+    """The final message of a stream that ended well, or `{"error": ...}`. Raises GrammarError.
+
+    A relayed stream is an engine's own: a block may start without the members that are empty.
+    """
+    reader = _Reader(is_relayed=is_relayed)
     for event in named_events(stream):
         reader.take(event)
     must(reader.is_over, "the stream has no end")

@@ -134,10 +134,18 @@ def said_in_messages(body: JsonObject) -> Said:
         text=_joined(blocks, "text", "text"),
         finish=_MESSAGES_FINISH.get(text_in(body, "stop_reason"), Finish.OTHER),
         calls=tuple(_messages_call(block) for block in blocks if block.get("type") == "tool_use"),
-        counts=Counts(as_count(usage.get("input_tokens")), as_count(usage.get("output_tokens"))),
+        counts=_messages_counts(usage),
         thinking=thinking,
         thinking_field="thinking" if thinking else None,
     )
+
+
+def _messages_counts(usage: JsonObject) -> Counts:
+    # What was read from a cache, or into one, is not among the input tokens here.
+    cached = ("cache_read_input_tokens", "cache_creation_input_tokens")
+    told = [usage[name] for name in cached if usage.get(name) is not None]
+    prompt = as_count(usage.get("input_tokens")) + sum(map(as_count, told))
+    return Counts(prompt, as_count(usage.get("output_tokens")))
 
 
 def _joined(blocks: list[JsonObject], kind: str, member: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from pydantic import JsonValue
 
@@ -18,7 +19,17 @@ from anvil_trio.conform.said import (
     said_in_response,
 )
 
-__all__ = ["CHAT", "CITY_SCHEMA", "MESSAGES", "RESPONSES", "TOOL_NAME", "VOICES", "Ask", "Voice"]
+__all__ = [
+    "CHAT",
+    "CITY_SCHEMA",
+    "MESSAGES",
+    "RESPONSES",
+    "TOOL_NAME",
+    "VOICES",
+    "Ask",
+    "ReadStream",
+    "Voice",
+]
 
 TOOL_NAME = "get_weather"
 _TOOL_TEXT = "The weather in a city."
@@ -47,6 +58,14 @@ class Ask:
     more: JsonObject = field(default_factory=dict, repr=False)
 
 
+class ReadStream(Protocol):
+    """Reads a whole stream, strictly or as an engine may write it. Raises GrammarError."""
+
+    def __call__(self, stream: bytes, *, usage_wanted: bool, is_engine: bool) -> Said:
+        """What the stream says, put together."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Voice:
     """One dialect. `is_messages` says that keys and refusals are told in Anthropic's way."""
@@ -56,7 +75,7 @@ class Voice:
     is_messages: bool
     render: Callable[[str, Ask], JsonObject]
     said_in: Callable[[JsonObject], Said]
-    read_stream: Callable[[bytes, bool], Said]
+    read_stream: ReadStream
 
     def is_refusal(self, body: JsonObject) -> bool:
         """Whether this is an error as the dialect's clients read it. Raises GrammarError."""
@@ -78,7 +97,8 @@ def _render_chat(model: str, ask: Ask) -> JsonObject:
     if ask.is_stream and ask.wants_counts:
         body["stream_options"] = {"include_usage": True}
     if ask.offers_tool:
-        function = {"name": TOOL_NAME, "description": _TOOL_TEXT, "parameters": CITY_SCHEMA}
+        function: JsonObject = {"name": TOOL_NAME, "description": _TOOL_TEXT}
+        function["parameters"] = CITY_SCHEMA
         body["tools"] = [{"type": "function", "function": function}]
         if ask.called is None:
             body["tool_choice"] = "required"
@@ -150,16 +170,19 @@ def _render_response(model: str, ask: Ask) -> JsonObject:
     return {**body, **ask.more}
 
 
-def _chat_stream(stream: bytes, usage_wanted: bool) -> Said:  # noqa: FBT001 - one shape for all
+def _chat_stream(stream: bytes, *, usage_wanted: bool, is_engine: bool) -> Said:
+    del is_engine  # whose chunks they are is always the engine's affair: they may be relayed
     found = read_chat_stream(stream, usage_wanted=usage_wanted, is_relayed=True)
     return said_in_chat(expect_no_error(found))
 
 
-def _messages_stream(stream: bytes, _usage_wanted: bool) -> Said:  # noqa: FBT001
-    return said_in_messages(expect_no_error(read_messages_stream(stream)))
+def _messages_stream(stream: bytes, *, usage_wanted: bool, is_engine: bool) -> Said:
+    del usage_wanted  # they always have them
+    return said_in_messages(expect_no_error(read_messages_stream(stream, is_relayed=is_engine)))
 
 
-def _responses_stream(stream: bytes, _usage_wanted: bool) -> Said:  # noqa: FBT001
+def _responses_stream(stream: bytes, *, usage_wanted: bool, is_engine: bool) -> Said:
+    del usage_wanted, is_engine  # they always have them, and no engine is asked in this dialect
     return said_in_response(expect_no_error(read_responses_stream(stream).response))
 
 

@@ -59,7 +59,7 @@ class Serve:
     def said(self, reply: Reply, *, is_stream: bool = False) -> Said:
         """What an answer says. Raises GrammarError."""
         if is_stream:
-            return self.voice.read_stream(stream_of(reply), True)  # noqa: FBT003 - one shape for all
+            return self.voice.read_stream(stream_of(reply), usage_wanted=True, is_engine=True)
         return self.voice.said_in(body_of(reply))
 
     def said_unless_refused(self, reply: Reply, *, is_stream: bool = False) -> Said | None:

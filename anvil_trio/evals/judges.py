@@ -71,7 +71,7 @@ def judge_health(path: str | None, reply: Reply) -> Verdict:
     """One of the usual paths says that the engine is well; None if none does."""
     if path is None:
         reason = readiness.judge_health(as_probed(reply)).verdict.reason
-        return failed("No path says that the engine is well.", reason=reason)
+        return failed("No path says that the engine is well.", seen=reason)
     return passed("A path says that the engine is well.", {"health_path": path})
 
 
@@ -79,7 +79,7 @@ def judge_identity(reply: Reply, model: str) -> Verdict:
     """`/v1/models` names the model, as the router's prober reads it."""
     verdict = readiness.judge_identity(as_probed(reply), model).verdict
     if not verdict.is_ready:
-        return failed("The engine's list does not name the model.", reason=verdict.reason)
+        return failed("The engine's list does not name the model.", seen=verdict.reason)
     context = context_of(reply.body, model)
     settings: dict[str, JsonValue] = {"model_identity": True}
     if context is not None:
