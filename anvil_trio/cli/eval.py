@@ -2,6 +2,7 @@
 
 import click
 
+from anvil_trio.cli.eval_benchmark import benchmark
 from anvil_trio.cli.eval_preflight import preflight
 
 __all__ = ["evaluate"]
@@ -12,5 +13,5 @@ def evaluate() -> None:
     """One engine, checked and measured; nothing is configured, started or changed."""
 
 
-for _command in (preflight,):
+for _command in (benchmark, preflight):
     evaluate.add_command(_command)

@@ -50,7 +50,7 @@ _BAD_MODEL = Failure(Exit.USAGE, "invalid_model", "A model has a name of printab
 _NO_KEY = Failure(
     Exit.USAGE,
     "credential_required",
-    "The variable that --auth-env names is not set, or holds what no key is made of.",
+    "A variable that was named for a key is not set, or holds what no key is made of.",
 )
 _MAX_MODEL_CHARS = 256
 _SHOWN = {
