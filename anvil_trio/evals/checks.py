@@ -31,7 +31,8 @@ _WATCH_S = 6.0
 _LIMIT, _SHORT, _LONG = 512, 4, 8192
 _WORD = "x "
 _ABOVE = 64
-_SEEN_S, _FALL_S, _GLANCE_S = 5.0, 3.0, 0.1
+_ROOM_FOR_A_PROMPT = 256
+_SEEN_S, _FALL_S, _GLANCE_S = 5.0, 2.0, 0.1
 
 
 @dataclass(slots=True)
@@ -162,7 +163,9 @@ async def _cancellation(serve: Serve) -> Verdict:
     before = await _running(serve)
     if before is None:
         return not_applicable("The engine does not show how many requests it runs.")
-    limit = _LONG if serve.context_limit is None else min(_LONG, serve.context_limit // 2)
+    # As long as it may be: an answer that ended by itself would look like one that was left.
+    room = _LONG if serve.context_limit is None else serve.context_limit - _ROOM_FOR_A_PROMPT
+    limit = max(1, min(_LONG, room))
     ask = Ask(_STORY, limit=limit, is_stream=True, more={"ignore_eos": True})
     call = serve.asker.post(serve.voice, serve.voice.render(serve.model, ask))
     during = await serve.asker.during(call, partial(_await_count, serve, before, _SEEN_S, +1))

@@ -13,32 +13,11 @@ from anvil_trio.evals.token_clock import TokenClock
 
 __all__ = ["Load", "render_prompt", "run_load", "try_once"]
 
-_WORDS = [
-    "river",
-    "stone",
-    "apple",
-    "window",
-    "garden",
-    "paper",
-    "silver",
-    "morning",
-    "bridge",
-    "music",
-    "winter",
-    "letter",
-    "forest",
-    "table",
-    "yellow",
-    "harbour",
-    "summer",
-    "market",
-    "village",
-    "engine",
-    "candle",
-    "mirror",
-    "island",
-    "station",
-]
+_WORDS = (
+    *("river", "stone", "apple", "window", "garden", "paper", "silver", "morning"),
+    *("bridge", "music", "winter", "letter", "forest", "table", "yellow", "harbour"),
+    *("summer", "market", "village", "engine", "candle", "mirror", "island", "station"),
+)
 
 
 @dataclass(frozen=True, slots=True)
