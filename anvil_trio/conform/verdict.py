@@ -1,9 +1,8 @@
 """What one check found: a value. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from types import MappingProxyType
 
 from pydantic import JsonValue
 
@@ -19,10 +18,6 @@ __all__ = [
     "not_applicable",
     "passed",
 ]
-
-
-def _nothing() -> Mapping[str, JsonValue]:
-    return MappingProxyType({})
 
 
 class Outcome(StrEnum):
@@ -44,8 +39,8 @@ class Verdict:
 
     outcome: Outcome
     reason: str
-    facts: Mapping[str, JsonValue] = field(default_factory=_nothing)
-    settings: Mapping[str, JsonValue] = field(default_factory=_nothing)
+    facts: Mapping[str, JsonValue]
+    settings: Mapping[str, JsonValue]
 
 
 @dataclass(frozen=True, slots=True)
