@@ -27,7 +27,8 @@ from anvil_trio.evals.evidence import project_results
 __all__ = ["conform"]
 
 _COMMAND = "conform"
-_TOKEN_ENV = "ANVIL_ROUTER_TOKEN"  # noqa: S105 - the name of a variable
+_KEY_ENV = "ANVIL_GATEWAY_KEY"
+"""A name of its own: an operator's token goes nowhere unless somebody says so."""
 _ANSWERS_A_CHECK = 10
 """The check with most requests makes nine of them."""
 
@@ -53,7 +54,7 @@ def _run(url: str, model: str, auth_env: str | None, timeout: float, *, is_json:
     results: list[Result] = []
 
     async def work() -> None:
-        target = resolve_target(url, model, auth_env, _TOKEN_ENV)
+        target = resolve_target(url, model, auth_env, _KEY_ENV)
         results.extend(await check_gateway(target, timeout, is_shown=not is_json))
 
     measure(_COMMAND, work, is_json=is_json)
@@ -71,7 +72,7 @@ conform = click.Command(
         click.Option(
             ["--model"], metavar="ALIAS", required=True, help="A model that the gateway serves."
         ),
-        auth_option(_TOKEN_ENV),
+        auth_option(_KEY_ENV),
         TIMEOUT_OPTION,
         JSON_OPTION,
     ],

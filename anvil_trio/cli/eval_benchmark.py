@@ -200,6 +200,7 @@ benchmark = click.Command(
         click.Option(
             ["--concurrency"],
             callback=_read_steps,
+            metavar="N,N,...",
             default="1,4,16",
             show_default=True,
             help="How many requests run at once, a round for each number.",
