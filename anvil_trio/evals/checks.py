@@ -18,7 +18,7 @@ from anvil_trio.evals.token_clock import TokenClock
 from anvil_trio.readiness.served import read_props
 from anvil_trio.readiness.verdict import judge_health as is_well
 
-__all__ = ["SERVE_CHECKS", "Serve"]
+__all__ = ["SERVE_CHECKS", "WATCH_S", "Serve"]
 
 _HELLO = "Say hello in one short sentence."
 _STORY = "Please count forever, one number after the other, and never stop."
@@ -27,7 +27,8 @@ _CITY = "In which city is the Eiffel Tower? Say which city it is, in JSON."
 _WEATHER = "What is the weather in Rome? Use the tool."
 _HEALTH_PATHS = ("/health", "/healthz", "/v1/models")
 _KEEPALIVE_S = 4.0  # what the router uses where nothing is said
-_WATCH_S = 6.0
+WATCH_S = 6.0
+"""For how long an idle connection is looked at."""
 _LIMIT, _SHORT, _LONG = 512, 4, 8192
 _WORD = "x "
 _ABOVE = 64
@@ -45,6 +46,7 @@ class Serve:
     streamed: Said | None = None
     clock: TokenClock = field(default_factory=TokenClock)
     context_limit: int | None = None
+    watch_s: float = WATCH_S
     call: ToolCall | None = None
 
     @property
@@ -203,7 +205,7 @@ async def _metrics(serve: Serve) -> Verdict:
 
 async def _keepalive(serve: Serve) -> Verdict:
     call = serve.asker.get("/v1/models")
-    seen = await watch_idle(call, answer_s=serve.asker.timeout_s, watch_s=_WATCH_S)
+    seen = await watch_idle(call, answer_s=serve.asker.timeout_s, watch_s=serve.watch_s)
     if seen is None:
         return failed("There is no answer on a connection of its own.")
     return judges.judge_keepalive(

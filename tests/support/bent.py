@@ -3,7 +3,7 @@
 import re
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,8 @@ from anvil_trio.demo.slots import Pace
 from anvil_trio.server.accept import Server
 from anvil_trio.server.listen import listen
 from anvil_trio.server.options import ServerOptions
+from anvil_trio.upstream.stream import Head
+from anvil_trio.upstream.transport import MemberTransport
 
 __all__ = ["ENGINE_FAULTS", "GATEWAY_FAULTS", "Bent", "Forward", "open_bent_engine", "serve_app"]
 
@@ -28,6 +30,7 @@ _METRICS = (
 _FINISH = re.compile(rb'"finish_reason":"[a-z_]+"')
 _TOTAL = re.compile(rb'"completion_tokens":\d+')
 _MOST_BYTES = 1_000_000
+_KEPT = {b"content-type", b"allow", b"retry-after"}
 _TOO_LARGE = b'{"error":{"type":"invalid_request_error","message":"The body is too large."}}'
 _BUSY = b'{"type":"error","error":{"type":"service_unavailable","message":"No place is free."}}'
 _PLACES = 4
@@ -188,7 +191,6 @@ class Forward:
     """Forwards to a real server, body by body; who leaves is left."""
 
     url: str
-    gone: list[trio.CancelScope] = field(default_factory=list)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer one request."""
@@ -212,27 +214,24 @@ class Forward:
                 await send({"type": "http.response.start", "status": 413, "headers": head})
                 await send({"type": "http.response.body", "body": _TOO_LARGE, "more_body": False})
                 return
+        await self._relay(scope, b"".join(body), send)
+
+    async def _relay(self, scope: Any, body: bytes, send: Any) -> None:
         skipped = {b"host", b"content-length", b"connection"}
         headers = [one for one in scope["headers"] if one[0] not in skipped]
-        async with httpx.AsyncClient(base_url=self.url, trust_env=False, timeout=60) as client:
-            request = client.build_request(
-                scope["method"], scope["path"], headers=headers, content=b"".join(body)
-            )
-            reply = await client.send(request, stream=True)
-            try:
-                kept = {b"content-type", b"allow", b"retry-after"}
-                said = [(k.lower(), v) for k, v in reply.headers.raw if k.lower() in kept]
-                await send({
-                    "type": "http.response.start",
-                    "status": reply.status_code,
-                    "headers": said,
-                })
-                async for part in reply.aiter_raw():
-                    await send({"type": "http.response.body", "body": part, "more_body": True})
-                await send({"type": "http.response.body", "body": b"", "more_body": False})
-            finally:
-                with trio.CancelScope(shield=True):
-                    await reply.aclose()
+        request = httpx.Request(scope["method"], f"{self.url}{scope['path']}", headers=headers)
+        stream = await MemberTransport(self.url, keepalive_s=0).send(request, body)
+        try:
+            head = await stream.receive()
+            assert isinstance(head, Head)
+            kept = [one for one in head.headers if one[0] in _KEPT]
+            start = {"type": "http.response.start", "status": head.status, "headers": kept}
+            await send(start)
+            while isinstance(part := await stream.receive(), bytes):
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            await stream.aclose()
 
 
 _THREE = ("chat", "messages", "responses")
