@@ -8,7 +8,9 @@ from io import TextIOWrapper
 import click
 
 from anvil_trio import __version__
+from anvil_trio.cli.conform import conform
 from anvil_trio.cli.demo import demo, demo_engine
+from anvil_trio.cli.eval import evaluate
 from anvil_trio.cli.exits import Exit
 from anvil_trio.cli.media import media
 from anvil_trio.cli.router import router
@@ -30,7 +32,7 @@ def anvil_serving() -> None:
     """One name in front of several identical language-model servers on one machine."""
 
 
-for _command in (router, serves, media, topology, demo, demo_engine):
+for _command in (router, serves, media, topology, evaluate, conform, demo, demo_engine):
     anvil_serving.add_command(_command)
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from anvil_trio.config.model import TierDialect
-from tests.support import grammar_chat, grammar_messages
 from tests.support.fake_caller import FakeCaller
 from tests.support.fake_upstream import END, Head, Reply
 from tests.support.final_said import (
@@ -19,7 +18,7 @@ from tests.support.final_said import (
     said_in_messages,
     said_in_responses,
 )
-from tests.support.grammar_responses import check_responses_stream
+from tests.support.grammars import check_responses, read_chat, read_messages
 from tests.support.small_house import SmallHouse, config_of, direct_tier, open_small_house
 from tests.support.three_dialects import THREE
 
@@ -139,9 +138,9 @@ def received(caller: FakeCaller, capture: Capture, dialect: str) -> Said:
     elif dialect == "chat":
         whole = continuous(caller.received)
     elif dialect == "messages":
-        whole = grammar_messages.read_stream(caller.received)
+        whole = read_messages(caller.received)
     else:
-        whole = check_responses_stream(caller.received).response
+        whole = check_responses(caller.received).response
     readers = {"chat": said_in_chat, "messages": said_in_messages, "responses": said_in_responses}
     return readers[dialect](whole)
 
@@ -156,7 +155,7 @@ def continuous(stream: bytes) -> dict[str, Any]:
                 chunk.pop("usage", None)
             block = b"data: " + json.dumps(chunk).encode()  # noqa: PLW2901
         blocks.append(block)
-    return grammar_chat.read_stream(b"\n\n".join(blocks), usage_wanted=True)
+    return read_chat(b"\n\n".join(blocks), usage_wanted=True)
 
 
 def settled(said: Said) -> Said:

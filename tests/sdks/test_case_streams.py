@@ -9,12 +9,11 @@ import trio
 from anvil_trio.config.model import TierDialect
 from tests.sdks.asks import Answer, Ask
 from tests.sdks.speakers import DIALECTS, answering
-from tests.support import grammar_chat, grammar_messages
 from tests.support.asgi import TOKEN
 from tests.support.case_streams import ScriptedReply, scripted_replies
 from tests.support.fake_caller import FakeCaller
 from tests.support.final_said import said_in_chat, said_in_messages, said_in_responses
-from tests.support.grammar_responses import check_responses_stream
+from tests.support.grammars import check_responses, read_chat, read_messages
 from tests.support.small_house import config_of, direct_tier, open_small_house
 from tests.support.three_dialects import THREE
 
@@ -37,10 +36,10 @@ def judged(dialect: str, caller: FakeCaller, script: ScriptedReply) -> dict[str,
     """What the grammar makes of a stream: its final message, or `{"error": ...}`."""
     if dialect == "chat":
         is_relayed = script.tier_dialect is TierDialect.OPENAI and script.is_stream
-        return grammar_chat.read_stream(caller.received, is_relayed=is_relayed)
+        return read_chat(caller.received, is_relayed=is_relayed)
     if dialect == "messages":
-        return grammar_messages.read_stream(caller.received)
-    response = check_responses_stream(caller.received).response
+        return read_messages(caller.received)
+    response = check_responses(caller.received).response
     return response if response["error"] is None else {"error": response["error"]}
 
 

@@ -78,15 +78,20 @@ class LooseEngine:
 
 async def _request(stream: trio.SocketStream, data: bytes) -> tuple[bytes, bytes]:
     """The next request's head, and what came after its body."""
-    while True:
-        head, mark, rest = data.partition(b"\r\n\r\n")
-        length = _length(head)
-        if mark and len(rest) >= length:
-            return head, rest[length:]
-        more = await stream.receive_some(65_536)
-        if not more:
-            raise EOFError
-        data += more
+    while b"\r\n\r\n" not in data:
+        data += await _some(stream)
+    head, _, rest = data.partition(b"\r\n\r\n")
+    body, length = bytearray(rest), _length(head)
+    while len(body) < length:
+        body += await _some(stream)
+    return head, bytes(body[length:])
+
+
+async def _some(stream: trio.SocketStream) -> bytes:
+    data = await stream.receive_some(65_536)
+    if not data:
+        raise EOFError
+    return bytes(data)
 
 
 def _length(head: bytes) -> int:

@@ -11,10 +11,9 @@ from anvil_trio.demo.tones import Sounded
 from anvil_trio.web.asgi import App
 from anvil_trio.web.auth import Authenticator
 from tests.sdks.demo_upstream import DemoUpstream
-from tests.support import grammar_chat, grammar_messages
 from tests.support.asgi import TOKEN, Answer, Side, request
 from tests.support.fake_upstream import FakeUpstream
-from tests.support.grammar_responses import check_responses_stream
+from tests.support.grammars import check_responses, read_chat, read_messages
 from tests.support.small_house import (
     ALIAS,
     config_of,
@@ -97,13 +96,13 @@ async def test_a_real_request_is_served(name: str, autojump_clock):
         assert answer.json["model"] == ALIAS
     elif record["path"].startswith("/v1/chat"):
         wanted = sent.get("stream_options", {}).get("include_usage", False)
-        final = grammar_chat.read_stream(answer.body, usage_wanted=wanted)
+        final = read_chat(answer.body, usage_wanted=wanted)
         assert final["choices"][0]["finish_reason"] == "stop"
         assert (final["usage"] is not None) == wanted
     elif record["path"].startswith("/v1/messages"):
-        assert grammar_messages.read_stream(answer.body)["stop_reason"] == "end_turn"
+        assert read_messages(answer.body)["stop_reason"] == "end_turn"
     else:
-        assert check_responses_stream(answer.body).response["status"] == "completed"
+        assert check_responses(answer.body).response["status"] == "completed"
 
 
 @pytest.mark.parametrize("name", CHATS)

@@ -12,7 +12,7 @@ from anvil_trio.web.auth import Authenticator
 from tests.support.asgi import TOKEN, Side, request
 from tests.support.chunks import good_reply, good_stream
 from tests.support.fake_upstream import REFUSED, Fault, Head, Reply, reply
-from tests.support.grammar_messages import read_stream
+from tests.support.grammars import read_messages
 from tests.support.small_house import SmallHouse, open_small_house
 
 CHAT = "/v1/messages"
@@ -52,7 +52,7 @@ async def test_a_message_is_answered(small, autojump_clock):
     assert answer.headers[b"request-id"] == answer.headers[b"x-request-id"]
     parts = body(max_tokens=9, stream=True)
     answer = await request(app, "POST", CHAT, query=b"beta=true", parts=parts, side=Side())
-    assert read_stream(answer.body)["content"][0]["text"] == "Hi"
+    assert read_messages(answer.body)["content"][0]["text"] == "Hi"
 
 
 @pytest.mark.parametrize("path", [CHAT, CHAT + "/", COUNT])

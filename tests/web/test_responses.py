@@ -11,7 +11,7 @@ from anvil_trio.web.auth import Authenticator
 from tests.support.asgi import BEARER, TOKEN, Answer, request
 from tests.support.chunks import ROLE, good_reply, good_stream, stream, text
 from tests.support.fake_upstream import Fault
-from tests.support.grammar_responses import check_responses_stream
+from tests.support.grammars import check_responses
 from tests.support.small_house import ALIAS, SmallHouse, config_of, direct_tier, open_small_house
 
 RESPONSES = "/v1/responses"
@@ -59,7 +59,7 @@ async def test_a_whole_stream(small, autojump_clock):
     small.engine().chat = [good_stream("Hel", "lo")]
     answer = await post(small, stream=True)
     assert answer.headers[b"content-type"].startswith(b"text/event-stream")
-    out = check_responses_stream(answer.body)
+    out = check_responses(answer.body)
     assert out.output[0]["content"][0]["text"] == "Hello"
     assert out.response["status"] == "completed"
     await small.assert_at_rest()
@@ -69,7 +69,7 @@ async def test_a_stream_that_breaks_ends_in_its_own_words(small, autojump_clock)
     """The events go on counting where they were."""
     small.engine().chat = [stream(ROLE, text("Hel"), Fault.RESET)]
     answer = await post(small, stream=True)
-    out = check_responses_stream(answer.body)
+    out = check_responses(answer.body)
     assert out.response["status"] == "failed"
     assert out.response["error"]["code"] == "server_error"
     await small.assert_at_rest()

@@ -7,7 +7,7 @@ from anvil_trio.config.model import Tier
 from anvil_trio.dialects.anthropic_messages import MESSAGES
 from anvil_trio.dialects.ir import ChatRequest, RenderedRequest, StreamTranslator
 from anvil_trio.errors import Problem
-from tests.support.grammar_messages import read_stream
+from tests.support.grammars import read_messages
 from tests.unit.dialects.chats import tier
 
 __all__ = [
@@ -110,7 +110,7 @@ def streamed(*events: bytes, **fields) -> dict[str, Any]:
     translator = new_translator(**fields)
     out = translator.feed(b"".join(events)) + translator.close()
     assert translator.failure is None, translator.failure
-    return read_stream(out)
+    return read_messages(out)
 
 
 def replied(message: dict[str, Any], finish: str | None = "stop", **more) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from anvil_trio.dialects.openai_responses import Responses
 from anvil_trio.dialects.responses_object import ResponseObject
 from anvil_trio.dialects.responses_stream import ResponsesEncoder
 from anvil_trio.errors import Problem
-from tests.support.grammar_responses import ResponsesStream, check_responses_stream
+from tests.support.grammars import ResponsesStream, check_responses
 from tests.unit.dialects.chats import tier
 
 __all__ = [
@@ -80,7 +80,7 @@ def new_stream(*, max_event_bytes: int = 65_536, **fields: Any) -> StreamTransla
 
 def checked(data: bytes) -> ResponsesStream:
     """A stream that keeps the grammar."""
-    return check_responses_stream(data)
+    return check_responses(data)
 
 
 def streamed(*events: bytes, **fields: Any) -> ResponsesStream:

@@ -7,7 +7,7 @@ import pytest
 from anvil_trio.dialects.anthropic_messages import MESSAGES
 from anvil_trio.dialects.ir import StreamTranslator
 from anvil_trio.errors import Code, UpstreamFailed, problem
-from tests.support.grammar_messages import events_in, read_stream
+from tests.support.grammars import events_of, read_messages
 from tests.unit.dialects.anthropic import (
     begun,
     ended,
@@ -45,7 +45,7 @@ def test_an_event_without_its_object_says_nothing(member: str):
     for odd in (event(kind, index=0, **{member: None}), event(kind, index=0)):
         opening = odd if member == "message" else START + odd
         out = relayed(opening + said("x") + ended(output_tokens=1))
-        message = read_stream(out)
+        message = read_messages(out)
         assert message["content"] == [{"type": "text", "text": "x"}]
         assert message["model"] == "llm.primary"
 
@@ -54,7 +54,7 @@ def test_a_stream_without_its_start_is_given_one():
     """Clients take anything else that comes first for a fault; a start that comes later is none."""
     for late in (b"", START):
         out = relayed(said("x") + late + ended(output_tokens=1))
-        message = read_stream(out)
+        message = read_messages(out)
         assert message["content"] == [{"type": "text", "text": "x"}]
         assert message["model"] == "llm.primary"
 
@@ -63,9 +63,9 @@ def test_a_start_is_completed():
     """With what clients read of it: an id, who speaks, counts."""
     for usage in ({}, {"usage": None}, {"usage": 7}, {"usage": {"output_tokens": 0}}):
         opening = event("message_start", message={"model": "served", **usage})
-        message = read_stream(relayed(opening + said("x") + ended(output_tokens=1)))
+        message = read_messages(relayed(opening + said("x") + ended(output_tokens=1)))
         assert message["id"].startswith("msg_")
-        start = events_in(relayed(opening + said("x") + ended(output_tokens=1)))[0]["message"]
+        start = events_of(relayed(opening + said("x") + ended(output_tokens=1)))[0]["message"]
         assert (start["type"], start["role"]) == ("message", "assistant")
         assert start["usage"].keys() == {"input_tokens", "output_tokens"}
 
@@ -73,7 +73,7 @@ def test_a_start_is_completed():
 def test_an_end_is_completed():
     """With a reason, if only null, and a count."""
     early = event("message_delta") + event("message_delta", delta={}, usage=7)
-    *_, one, two, _, _ = events_in(relayed(START + said("x") + early + ended(output_tokens=1)))
+    *_, one, two, _, _ = events_of(relayed(START + said("x") + early + ended(output_tokens=1)))
     for told in (one, two):
         assert told["delta"] == {"stop_reason": None, "stop_sequence": None}
         assert told["usage"] == {"output_tokens": 0}
@@ -87,7 +87,7 @@ def test_blocks_are_completed():
         + begun(1, "text", text=None)
         + more(1, "text", "x")
     )
-    message = read_stream(relayed(START + data + ended(output_tokens=1)))
+    message = read_messages(relayed(START + data + ended(output_tokens=1)))
     assert [one.get("thinking", one.get("text")) for one in message["content"]] == ["hm", "x"]
 
 
@@ -98,7 +98,7 @@ def test_calls_have_ids_of_their_own():
         begun(at, "tool_use", name="f", **one) + more(at, "input_json", "{}") + stopped(at)
         for at, one in enumerate(ids)
     )
-    streamed = read_stream(relayed(START + calls + ended("tool_use", output_tokens=1)))
+    streamed = read_messages(relayed(START + calls + ended("tool_use", output_tokens=1)))
     content = [{"type": "tool_use", "name": "f", "input": {}, **one} for one in ids]
     body = json.dumps({"content": content, "stop_reason": "tool_use"}).encode()
     whole = json.loads(MESSAGES.render_reply(body, asked(), engine_tier()).body)
@@ -116,7 +116,7 @@ def test_names_and_numbers_that_are_missing_are_added():
         b'event: content_block_delta\ndata: {"delta":{"type":"text_delta","text":"x"}}\n\n'
         b"event: content_block_stop\ndata: {}\n\n"
     )
-    message = read_stream(relayed(START + data + ended(output_tokens=1)))
+    message = read_messages(relayed(START + data + ended(output_tokens=1)))
     assert message["content"] == [{"type": "text", "text": "x"}]
 
 
@@ -126,7 +126,7 @@ def test_nothing_is_added_after_the_end():
     late = said("late", 5) + begun(6, "tool_use", id="b", name="g") + more(6, "input_json", '{"x')
     at = end.index(b"event: message_stop")
     out = relayed(START + said("x") + end[:at] + late + end[at:])
-    assert read_stream(out)["content"] == [{"type": "text", "text": "x"}]
+    assert read_messages(out)["content"] == [{"type": "text", "text": "x"}]
 
 
 @pytest.mark.parametrize("kind", ["message_start", "content_block_start", "content_block_delta"])
@@ -200,5 +200,5 @@ def test_a_delta_without_its_text_is_dropped(kind: str, member: str):
         new = event("content_block_delta", index=0, delta={"type": "new_delta"})
         data = begun(0, "text", text="") + hollow + new + more(0, "text", "x") + stopped(0)
         out = relayed(START + data + ended(output_tokens=1))
-        deltas = [one["delta"] for one in events_in(out) if one["type"] == "content_block_delta"]
+        deltas = [one["delta"] for one in events_of(out) if one["type"] == "content_block_delta"]
         assert deltas == [{"type": "new_delta"}, {"type": "text_delta", "text": "x"}]

@@ -10,7 +10,7 @@ from anvil_trio.dialects.events import ArgumentsDelta, CallBegan, Finished, Sign
 from anvil_trio.dialects.ir import FinishReason
 from anvil_trio.dialects.openai_chat import CHAT
 from anvil_trio.errors import UpstreamFailed
-from tests.support.grammar_responses import check_responses_stream
+from tests.support.grammars import check_responses
 from tests.unit.dialects import responses
 from tests.unit.dialects.anthropic import (
     REPLIES,
@@ -91,7 +91,7 @@ def test_responses_callers_of_real_engines(name: str):
     translator = responses.dialect().translator(request, engine_tier(), 65_536)
     out = translator.feed(captured(f"{name}.sse")) + translator.close()
     assert translator.failure is None
-    check_responses_stream(out)
+    check_responses(out)
 
 
 @pytest.mark.parametrize("name", REPLIES)

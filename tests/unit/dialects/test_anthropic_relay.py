@@ -8,7 +8,7 @@ import pytest
 from anvil_trio.dialects.anthropic_messages import MESSAGES
 from anvil_trio.dialects.ir import FinishReason, StreamTranslator, Usage
 from anvil_trio.errors import Code, UpstreamFailed, problem
-from tests.support.grammar_messages import events_in, read_stream
+from tests.support.grammars import events_of, read_messages
 from tests.unit.dialects.anthropic import (
     REPLIES,
     STREAMS,
@@ -53,12 +53,12 @@ def broken(data: bytes) -> StreamTranslator:
 def test_captured_streams_keep_the_grammar(name: str):
     """Every engine's stream is whole in Anthropic's grammar, with the caller's model."""
     data = captured(f"{name}.sse")
-    message = read_stream(relayed(data))
+    message = read_messages(relayed(data))
     assert message["model"] == "llm.primary"
     for at in range(0, len(data), 11):
         translator = relay()
         cut = translator.feed(data[:at]) + translator.feed(data[at:]) + translator.close()
-        assert read_stream(cut) == message
+        assert read_messages(cut) == message
 
 
 def test_a_clean_stream_keeps_its_bytes():
@@ -80,10 +80,10 @@ def test_a_clean_stream_keeps_its_bytes():
     rest = event("ping") + said("x") + ended("end_turn", output_tokens=2, new_count=7)
     start = b"event: message_start\ndata: " + opening + b"\n\n"
     out = relayed(start + rest)
-    assert read_stream(out)["model"] == "llm.primary"
+    assert read_messages(out)["model"] == "llm.primary"
     want = {**json.loads(opening)}
     want["message"]["model"] = "llm.primary"
-    assert events_in(out)[0] == want
+    assert events_of(out)[0] == want
     kept = (
         rest
         .replace(stopped(0), b"")
@@ -100,7 +100,7 @@ def test_members_that_engines_leave_out_are_added():
     thought = begun(0, "thinking", thinking="") + more(0, "thinking", "hm") + stopped(0)
     call = begun(1, "tool_use", id="a", name="f") + more(1, "input_json", '{"x":1}') + stopped(1)
     out = relayed(START + thought + call + ended("tool_use", output_tokens=1))
-    start, *events = events_in(out)
+    start, *events = events_of(out)
     assert start["message"]["stop_reason"] is start["message"]["stop_sequence"] is None
     blocks = [one["content_block"] for one in events if one["type"] == "content_block_start"]
     assert [one.get("input", one.get("signature")) for one in blocks] == ["", {}]
@@ -120,7 +120,7 @@ def test_blocks_that_stay_open_are_closed_in_time():
         + stopped(1)
     )
     out = relayed(START + data + ended("tool_use", output_tokens=1))
-    message = read_stream(out)
+    message = read_messages(out)
     assert [one["type"] for one in message["content"]] == ["text", "tool_use", "text"]
     assert message["content"][2]["text"] == "bc"
 
@@ -136,7 +136,7 @@ def test_calls_by_turns_are_put_in_order():
         + stopped(0)
     )
     assert b'"g"' not in relay().feed(START + data[:-200])
-    message = read_stream(relayed(START + data + ended("tool_use", output_tokens=1)))
+    message = read_messages(relayed(START + data + ended("tool_use", output_tokens=1)))
     assert [one["input"] for one in message["content"]] == [{"x": 1}, {"y": 2}]
 
 
@@ -151,7 +151,7 @@ def test_a_late_signature_is_dropped():
     )
     out = relayed(START + data + ended(output_tokens=1))
     assert b"late" not in out
-    assert [one["type"] for one in read_stream(out)["content"]] == ["thinking", "text"]
+    assert [one["type"] for one in read_messages(out)["content"]] == ["thinking", "text"]
 
 
 def test_thoughts_may_go_on_after_text():
@@ -164,7 +164,11 @@ def test_thoughts_may_go_on_after_text():
         + more(0, "thinking", "b")
     )
     out = relayed(START + data + ended(output_tokens=1))
-    assert [one["type"] for one in read_stream(out)["content"]] == ["thinking", "text", "thinking"]
+    assert [one["type"] for one in read_messages(out)["content"]] == [
+        "thinking",
+        "text",
+        "thinking",
+    ]
 
 
 def test_arguments_cannot_go_on():
@@ -190,18 +194,18 @@ def test_a_cut_argument_never_ends_as_tool_use():
 
 def test_a_reply_without_its_end_is_given_one():
     """`message_stop` alone, or a clean end after the stop reason."""
-    message = read_stream(relayed(START + said("x") + ended(None)))
+    message = read_messages(relayed(START + said("x") + ended(None)))
     assert message["stop_reason"] == "end_turn"
     call = begun(0, "tool_use", id="a", name="f") + stopped(0)
-    assert read_stream(relayed(START + call + ended(None)))["stop_reason"] == "tool_use"
+    assert read_messages(relayed(START + call + ended(None)))["stop_reason"] == "tool_use"
     delta = ended(output_tokens=1).replace(event("message_stop"), b"")
     translator = relay()
     out = translator.feed(START + said("x") + delta)
     assert translator.is_finished
     out += translator.finish_now()
-    assert read_stream(out)["stop_reason"] == "end_turn"
+    assert read_messages(out)["stop_reason"] == "end_turn"
     assert translator.finish_now() == b""
-    assert read_stream(relayed(ended(None)))["content"] == []
+    assert read_messages(relayed(ended(None)))["content"] == []
 
 
 def test_a_failed_stream_ends_in_an_error():
@@ -210,7 +214,7 @@ def test_a_failed_stream_ends_in_an_error():
     translator = broken(START + said("x") + error)
     assert translator.failure is not None
     last = translator.terminal_error(translator.failure)
-    assert events_in(last)[0]["error"]["type"] == "overloaded_error"
+    assert events_of(last)[0]["error"]["type"] == "overloaded_error"
     assert b"node-7" not in last
 
 
@@ -233,7 +237,7 @@ def test_line_ends_between_tokens_are_no_trouble():
     data = b'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,\ndata: '
     data += b'"delta":{"type":"text_delta","text":"y"}}\n\n'
     out = relayed(START + begun(0, "text", text="") + data + ended(output_tokens=1))
-    assert read_stream(out)["content"][0]["text"] == "y"
+    assert read_messages(out)["content"][0]["text"] == "y"
 
 
 def test_what_waits_is_bounded():
@@ -248,7 +252,7 @@ def test_what_waits_is_bounded():
 def test_a_whole_reply_becomes_a_stream():
     """And an error in its place a failure."""
     translator = relay()
-    message = read_stream(translator.feed_whole(captured("vllm-length.json")))
+    message = read_messages(translator.feed_whole(captured("vllm-length.json")))
     assert message["content"] == [{"type": "text", "text": "Hello from a"}]
     assert translator.has_content
     translator = relay()
@@ -284,7 +288,7 @@ def test_a_clean_close_after_the_stop_reason_ends_the_stream():
     out = translator.feed(START + said("x") + delta)
     assert b"message_stop" not in out
     out += translator.close()
-    assert read_stream(out)["stop_reason"] == "end_turn"
+    assert read_messages(out)["stop_reason"] == "end_turn"
     assert translator.close() == b""
     assert translator.failure is None
 
@@ -302,7 +306,7 @@ def test_what_waits_is_handed_on_at_the_end():
     out = relayed(START + data + ended("max_tokens", output_tokens=1))
     kinds = [
         one["content_block"]["type"]
-        for one in events_in(out)
+        for one in events_of(out)
         if one["type"] == "content_block_start"
     ]
     assert kinds == ["tool_use", "text"]
@@ -322,4 +326,4 @@ def test_a_stream_begins_once():
     """A second `message_start`, which clients take for a fault, is dropped."""
     out = relayed(START + said("x") + START + ended(output_tokens=1))
     assert out.count(b"event: message_start") == 1
-    assert read_stream(out)["content"][0]["text"] == "x"
+    assert read_messages(out)["content"][0]["text"] == "x"

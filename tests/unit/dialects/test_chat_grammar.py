@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given
 
-from tests.support.grammar_chat import GrammarError, read_stream
+from tests.support.grammars import GrammarError, read_chat
 from tests.unit.dialects.chats import captured, delta, event, patient
 from tests.unit.dialects.test_three_dialects_streams import DONE, chat_streams
 
@@ -31,7 +31,7 @@ ROLE, THOUGHT, TEXT, BEGAN, MORE, OTHER, END, _, _ = GOOD
 def is_good(*events: bytes, usage_wanted: bool = True) -> bool:
     """Whether the checker takes a stream."""
     try:
-        read_stream(b"".join(events), usage_wanted=usage_wanted)
+        read_chat(b"".join(events), usage_wanted=usage_wanted)
     except GrammarError:
         return False
     return True
@@ -39,7 +39,7 @@ def is_good(*events: bytes, usage_wanted: bool = True) -> bool:
 
 def test_a_good_stream_is_read():
     """Everything that was said, once."""
-    final = read_stream(b"".join([b": keepalive\n", *GOOD]), usage_wanted=True)
+    final = read_chat(b"".join([b": keepalive\n", *GOOD]), usage_wanted=True)
     (choice,) = final["choices"]
     message = choice["message"]
     assert (message["content"], message["reasoning_content"]) == ("Hello", "hm")
@@ -121,11 +121,11 @@ def test_a_relayed_stream_may_have_its_engines_ways():
         DONE,
     ]
     stream = b"".join(events)
-    assert read_stream(stream, is_relayed=True)["choices"][0]["message"]["tool_calls"]
+    assert read_chat(stream, is_relayed=True)["choices"][0]["message"]["tool_calls"]
     with pytest.raises(GrammarError):
-        read_stream(stream)
+        read_chat(stream)
     with pytest.raises(GrammarError):
-        read_stream(stream.replace(events[3], b""), is_relayed=True)
+        read_chat(stream.replace(events[3], b""), is_relayed=True)
 
 
 @patient
@@ -153,5 +153,5 @@ def is_piece(data: bytes) -> bool:
 @pytest.mark.parametrize("name", ["llamacpp-tools", "vllm-tools", "sglang-tools", "vllm-text"])
 def test_real_engines_keep_the_grammar(name: str):
     """As captured."""
-    final = read_stream(captured(f"{name}.sse"), usage_wanted=True)
+    final = read_chat(captured(f"{name}.sse"), usage_wanted=True)
     assert json.dumps(final["choices"])

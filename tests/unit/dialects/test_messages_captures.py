@@ -9,7 +9,7 @@ import pytest
 from anvil_trio.dialects.anthropic_messages import MESSAGES
 from anvil_trio.dialects.ir import ChatRequest, RenderedRequest
 from anvil_trio.dialects.messages_count import parse_count
-from tests.support.grammar_messages import read_stream
+from tests.support.grammars import read_messages
 from tests.unit.dialects.chats import captured, tier
 from tests.unit.dialects.messages import new_translator
 
@@ -93,7 +93,7 @@ def test_captured_streams_say_what_they_said(name: str, kinds: list[str], reason
     """Text, thoughts, calls and counts of three engines are those of their own Chat streams."""
     stream = captured(name)
     translator = new_translator()
-    message = read_stream(translator.feed(stream) + translator.close())
+    message = read_messages(translator.feed(stream) + translator.close())
     assert [block["type"] for block in message["content"]] == kinds
     assert message["stop_reason"] == reason
     said = joined(stream)
@@ -126,4 +126,4 @@ def test_a_captured_error_is_an_error():
     translator = new_translator()
     out = translator.feed(captured("sglang-error.sse"))
     assert translator.failure is not None
-    assert "error" in read_stream(out + translator.terminal_error(translator.failure))
+    assert "error" in read_messages(out + translator.terminal_error(translator.failure))

@@ -13,7 +13,7 @@ from anvil_trio.dialects.messages_errors import error_type
 from anvil_trio.dialects.messages_fields import REFUSED_FIELDS, SAID_FIELDS, TRANSLATED_FIELDS
 from anvil_trio.dialects.messages_history import ERROR_MARK
 from anvil_trio.errors import Code, problem
-from tests.support.grammar_messages import events_in
+from tests.support.grammars import events_of
 from tests.unit.dialects.anthropic import captured as anthropic_captured
 from tests.unit.dialects.anthropic import engine_tier
 from tests.unit.dialects.chats import captured
@@ -94,7 +94,7 @@ def usage() -> dict[str, Any]:
 
 def test_every_event_stands_on_the_page():
     """A stream has all of them but the error."""
-    sent = {event["type"] for event in events_in(new_translator().feed(captured("vllm-think.sse")))}
+    sent = {event["type"] for event in events_of(new_translator().feed(captured("vllm-think.sse")))}
     assert table("Events").keys() - sent == {"error"}
     assert sent <= table("Events").keys()
 
@@ -106,7 +106,7 @@ def test_every_block_and_delta_stands_on_the_page():
     )
     own = MESSAGES.translator(asked(stream=True), engine_tier(), 65_536)
     out += own.feed(anthropic_captured("vllm-qwen3-think-stream.sse"))
-    events = events_in(out)
+    events = events_of(out)
     blocks = {one["content_block"]["type"] for one in events if "content_block" in one}
     deltas = {one["delta"].get("type") for one in events if "index" in one and "delta" in one}
     for heading, seen in (("Reply blocks", blocks), ("Deltas", deltas)):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anvil_trio.dialects.ir import StreamTranslator
-from tests.support.grammar_messages import GrammarError, read_stream
+from tests.support.grammars import GrammarError, read_messages
 from tests.unit.dialects.chats import captured, delta, event, patient
 from tests.unit.dialects.messages import call, new_translator
 
@@ -33,7 +33,7 @@ def fed(translator: StreamTranslator, reads: list[bytes]) -> bytes:
 
 def final(out: bytes) -> dict[str, Any]:
     """The final message without the id, which is of its own each time."""
-    message = read_stream(out)
+    message = read_messages(out)
     message.pop("id", None)
     return message
 
@@ -138,7 +138,7 @@ def test_a_stream_cut_off_ends_in_an_error_or_well(stream: bytes, data: st.DataO
 @given(st.lists(st.binary(max_size=40) | st.sampled_from([delta({"content": "x"}), b"\n\n"])))
 def test_no_bytes_break_a_translator(reads: list[bytes]):
     """Whatever an engine sends, what leaves is in the grammar."""
-    read_stream(fed(new_translator(), reads))
+    read_messages(fed(new_translator(), reads))
 
 
 @patient
@@ -159,7 +159,7 @@ def test_the_checker_rejects_broken_streams(stream: bytes, place: int, how: str)
     else:
         frames[at], frames[after] = frames[after], frames[at]
     with pytest.raises(GrammarError):
-        read_stream(b"".join(frames))
+        read_messages(b"".join(frames))
 
 
 def test_the_checker_rejects_deltas_of_the_wrong_kind():
@@ -181,4 +181,4 @@ def test_the_checker_rejects_deltas_of_the_wrong_kind():
     for stream in broken:
         assert stream != out
         with pytest.raises(GrammarError):
-            read_stream(stream)
+            read_messages(stream)

@@ -9,7 +9,7 @@ from anvil_trio.dialects.events import ArgumentsDelta, CallBegan, Finished, Sign
 from anvil_trio.dialects.ir import FinishReason
 from anvil_trio.dialects.messages_stream import MessagesStream
 from anvil_trio.errors import Code, UpstreamFailed, problem
-from tests.support.grammar_messages import events_in, read_stream
+from tests.support.grammars import events_of, read_messages
 from tests.unit.dialects.chats import delta, event
 from tests.unit.dialects.messages import call, new_translator, streamed
 
@@ -33,7 +33,7 @@ def test_a_plain_answer_has_every_event_of_the_grammar():
         + event({"choices": [], "usage": usage})
         + DONE
     )
-    events = events_in(out)
+    events = events_of(out)
     assert [one["type"] for one in events] == [
         "message_start",
         "ping",
@@ -76,7 +76,7 @@ def test_arguments_leave_when_they_arrive():
     translator = new_translator()
     translator.feed(delta(call(0, "c", name="f", arguments="")))
     for piece in ('{"ci', 'ty":', '"Rome"}'):
-        (out,) = events_in(translator.feed(delta(call(0, arguments=piece))))
+        (out,) = events_of(translator.feed(delta(call(0, arguments=piece))))
         assert out["delta"] == {"type": "input_json_delta", "partial_json": piece}
 
 
@@ -86,7 +86,7 @@ def test_another_call_waits_for_the_open_one():
     translator.feed(delta(call(0, "a", name="f", arguments='{"x":')))
     assert translator.feed(delta(call(1, "b", name="g", arguments='{"y":'))) == b""
     assert translator.feed(delta({"content": "after"})) == b""
-    out = events_in(translator.feed(delta(call(0, arguments="1}"))))
+    out = events_of(translator.feed(delta(call(0, arguments="1}"))))
     assert [one["type"] for one in out] == [
         "content_block_delta",
         "content_block_stop",
@@ -94,7 +94,7 @@ def test_another_call_waits_for_the_open_one():
         "content_block_delta",
     ]
     assert out[2]["content_block"] == {"type": "tool_use", "id": "b", "name": "g", "input": {}}
-    out = events_in(translator.feed(delta(call(1, arguments="2}"))))
+    out = events_of(translator.feed(delta(call(1, arguments="2}"))))
     assert [one["type"] for one in out][-2:] == ["content_block_start", "content_block_delta"]
     assert out[-1]["delta"] == {"type": "text_delta", "text": "after"}
 
@@ -132,7 +132,7 @@ def test_a_cut_call_never_ends_as_tool_use():
         assert not translator.is_done
         assert translator.finish_now() == translator.close() == b""
         whole = out + translator.terminal_error(problem(Code.UPSTREAM_ERROR))
-        assert read_stream(whole) == {
+        assert read_messages(whole) == {
             "error": {
                 "type": "api_error",
                 "message": "The model's answer could not be used.",
@@ -219,7 +219,7 @@ def test_missing_counts_are_estimates():
     """An engine that counts nothing leaves the estimates; the record still knows of none."""
     translator = new_translator(messages=[{"role": "user", "content": "one two three"}])
     out = translator.feed(delta({"content": "é" * 4, "reasoning": "abc"}) + delta(finish="stop"))
-    assert read_stream(out + translator.close())["usage"] == {
+    assert read_messages(out + translator.close())["usage"] == {
         "input_tokens": 3,
         "output_tokens": 3,
     }
@@ -235,7 +235,7 @@ def test_nothing_leaves_before_the_first_event():
     assert translator.terminal_error(problem(Code.UPSTREAM_OVERLOADED)).startswith(
         b"event: error\n"
     )
-    assert events_in(new_translator().feed(delta({"role": "assistant"})))[0]["type"] == (
+    assert events_of(new_translator().feed(delta({"role": "assistant"})))[0]["type"] == (
         "message_start"
     )
 
@@ -246,7 +246,7 @@ def test_what_came_before_a_fault_is_handed_on():
     out = translator.feed(delta({"content": "good"}) + event(b"{"))
     assert b"good" in out
     assert translator.failure == problem(Code.UPSTREAM_ERROR)
-    message = read_stream(out + translator.terminal_error(problem(Code.IDLE_TIMEOUT)))
+    message = read_messages(out + translator.terminal_error(problem(Code.IDLE_TIMEOUT)))
     assert message["error"]["type"] == "timeout_error"
 
 
@@ -256,7 +256,7 @@ def test_a_break_after_the_reason_loses_nothing():
     out = translator.feed(delta({"content": "x"}) + delta(finish="stop") + event(b"{"))
     assert translator.failure == problem(Code.UPSTREAM_ERROR)
     assert translator.is_finished
-    message = read_stream(out + translator.finish_now())
+    message = read_messages(out + translator.finish_now())
     assert message["stop_reason"] == "end_turn"
     assert translator.finish_now() == b""
 
@@ -267,7 +267,7 @@ def test_a_whole_reply_is_made_a_stream():
     choice = {"index": 0, "message": message, "finish_reason": "length"}
     raw = json.dumps({"choices": [choice], "usage": {"prompt_tokens": 3}}).encode()
     translator = new_translator()
-    made = read_stream(translator.feed_whole(raw))
+    made = read_messages(translator.feed_whole(raw))
     assert kinds(made) == ["thinking", "text"]
     assert made["stop_reason"] == "max_tokens"
     assert translator.is_done
@@ -280,7 +280,7 @@ def test_a_whole_reply_is_made_a_stream():
 def test_a_missing_reason_is_known():
     """`[DONE]` alone ends a message well, and the record is told."""
     translator = new_translator()
-    message = read_stream(translator.feed(delta({"content": "x"}) + DONE))
+    message = read_messages(translator.feed(delta({"content": "x"}) + DONE))
     assert message["stop_reason"] == "end_turn"
     assert translator.is_finish_reason_missing
 
@@ -291,7 +291,7 @@ def test_a_signature_belongs_to_the_thoughts_before():
         "m", prompt_tokens=1, stop_sequences=frozenset(), max_waiting_bytes=99, message_id="msg_1"
     )
     out = stream.start() + stream.encode(SignatureDelta("sig")) + stream.finish()
-    message = read_stream(out)
+    message = read_messages(out)
     assert message["id"] == "msg_1"
     assert message["content"] == [{"type": "thinking", "thinking": "", "signature": "sig"}]
 
@@ -302,7 +302,7 @@ def test_a_call_that_is_no_object_is_let_through():
     out = stream.start() + stream.encode(CallBegan(0, "a", "f"))
     out += stream.encode(ArgumentsDelta(0, "null"))
     out += stream.encode(Finished(FinishReason.TOOL_CALLS)) + stream.finish()
-    assert read_stream(out)["content"][0]["input"] is None
+    assert read_messages(out)["content"][0]["input"] is None
     again = MessagesStream("m", prompt_tokens=1, stop_sequences=frozenset(), max_waiting_bytes=99)
     again.encode(CallBegan(0, "a", "f"))
     again.encode(ArgumentsDelta(0, "[1"))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.support.grammar_responses import GrammarError, check_responses_stream
+from tests.support.grammars import GrammarError, check_responses
 from tests.unit.dialects.chats import captured, delta, event, patient, tier
 from tests.unit.dialects.responses import checked, messages, new_stream, replied, streamed
 
@@ -162,7 +162,7 @@ def test_no_event_can_be_left_out_doubled_or_moved(whole: bytes):
             broken.append([*events[:at], events[at + 1], events[at], *events[at + 2 :]])
         for one in broken:
             with pytest.raises(GrammarError):
-                check_responses_stream(b"".join(one))
+                check_responses(b"".join(one))
 
 
 SAMPLE = [
@@ -199,10 +199,10 @@ _WHOLE = new_stream().feed(b"".join(SAMPLE))
 )
 def test_a_wrong_member_is_rejected(now: bytes, then: bytes):
     """Each rule of the checker is one that a broken stream breaks."""
-    check_responses_stream(_WHOLE)
+    check_responses(_WHOLE)
     assert now in _WHOLE
     with pytest.raises(GrammarError):
-        check_responses_stream(_WHOLE.replace(now, then, 1))
+        check_responses(_WHOLE.replace(now, then, 1))
 
 
 def test_an_event_costs_the_same_at_the_end_of_a_long_stream():

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from anvil_trio.config.model import Tier
 from anvil_trio.dialects.ir import ChatRequest
-from tests.support import grammar_chat, grammar_messages
 from tests.support.final_said import Said, said_in_chat, said_in_messages, said_in_responses
-from tests.support.grammar_responses import check_responses_stream
+from tests.support.grammars import check_responses, read_chat, read_messages
 from tests.support.three_dialects import THREE
 from tests.unit.dialects import anthropic
 from tests.unit.dialects.anthropic import engine_tier
@@ -36,11 +35,11 @@ def told(dialect: str, to: Tier, reads: list[bytes], *, usage_wanted: bool = Fal
     if stream.failure is not None:
         out += stream.terminal_error(stream.failure)
     if dialect == "chat":
-        final = grammar_chat.read_stream(out, usage_wanted=usage_wanted)
+        final = read_chat(out, usage_wanted=usage_wanted)
     elif dialect == "messages":
-        final = grammar_messages.read_stream(out)
+        final = read_messages(out)
     else:
-        final = check_responses_stream(out).response
+        final = check_responses(out).response
     assert (final.get("error") is not None) == (stream.failure is not None)
     if stream.failure is not None:
         return "failed"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.support.grammar_responses import check_responses_stream
+from tests.support.grammars import check_responses
 from tests.support.running_router import TOKEN, open_engines, open_router, raw_client
 
 pytestmark = pytest.mark.wire
@@ -48,6 +48,6 @@ async def test_a_stream_arrives_whole(tmp_path):
         [record] = router.records()
     assert record["workload_outcome"] == "success"
     chunks = said.partition(b"\r\n\r\n")[2].split(b"\r\n")
-    out = check_responses_stream(b"".join(chunks[1::2]))
+    out = check_responses(b"".join(chunks[1::2]))
     assert out.response["status"] == "completed"
     assert out.output[0]["content"][0]["text"]

@@ -1,0 +1,1 @@
+"""What one engine does, measured before an alias is mapped to it."""
