@@ -100,8 +100,18 @@ class StreamReader:
     @property
     def is_good(self) -> bool:
         """Whether the stream came as it must."""
-        is_whole = self._reply.is_over and self._reply.status == _OK
-        return is_whole and self._is_done and self.events == self._expected
+        return self.fault is None
+
+    @property
+    def fault(self) -> str | None:
+        """What is wrong with what came so far, in a few fixed words; None if nothing is."""
+        if self._reply.status not in {0, _OK}:
+            return f"status {self._reply.status}"
+        if not self._reply.is_over:
+            return "broke off"
+        if not self._is_done:
+            return "no last event"
+        return None if self.events == self._expected else "events too few or too many"
 
     def feed(self, data: bytes) -> list[float]:
         """Take what was read; when each of its events was written, in seconds. Raises `FAULTS`."""

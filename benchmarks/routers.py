@@ -16,17 +16,26 @@ KEY = "only-for-this-benchmark"
 def router_toml(
     routes: Mapping[str, Sequence[str]],
     model: str,
-    settings: Mapping[str, float] | None = None,
+    *,
+    server: Mapping[str, float] | None = None,
+    router: Mapping[str, float] | None = None,
     anthropic: Sequence[str] = (),
 ) -> str:
-    """The configuration over the engines of `routes`; those in `anthropic` speak Messages."""
+    """The configuration over the engines of `routes`; those in `anthropic` speak Messages.
+
+    `server` and `router` are settings of those tables.
+    """
     text = render_router_toml(routes, model=model, context_limit=8_192)
-    lines = "".join(f"{name} = {value}\n" for name, value in (settings or {}).items())
     for name in anthropic:
         text = text.replace(
             f'id = "{name}"\ndialect = "openai"', f'id = "{name}"\ndialect = "anthropic"'
         )
-    return text.replace("[server]\n", f"[server]\n{lines}")
+    text = text.replace("[server]\n", f"[server]\n{_lines(server)}", 1)
+    return text.replace("[router.", f"[router]\n{_lines(router)}\n[router.", 1)
+
+
+def _lines(settings: Mapping[str, float] | None) -> str:
+    return "".join(f"{name} = {value}\n" for name, value in (settings or {}).items())
 
 
 @contextmanager

@@ -200,7 +200,7 @@ async def _run(options: argparse.Namespace) -> int:
         async with trio.open_nursery() as nursery:
             ports = [await nursery.start(engine.serve) for engine in engines]
             urls = [f"http://127.0.0.1:{port}" for port in ports]
-            text = router_toml({"chat": urls}, "soak", _SETTINGS)
+            text = router_toml({"chat": urls}, "soak", server=_SETTINGS)
             tasks_file = folder / "tasks"
             env = {TASKS_FILE: str(tasks_file)}
             counted = running_router(text, env, module="benchmarks.counted_router")

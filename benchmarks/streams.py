@@ -34,11 +34,10 @@ _WARM, _WARM_FLOW = 32, Flow(8, 0.01, are_timed=True)
 _LONG_WARM_FLOW = Flow(10_000, are_timed=True)
 _HEADER = ["streams", "KiB each", "CPU us/event", "lag p50 ms", "p99", "with opening: p50", "p99"]
 _HEADER += ["events", "failed"]
-_SETTINGS = {
-    "max_connections": 65_536,
-    "max_concurrency": 65_536,
-    "total_timeout_s": 36_000,
-}
+_SERVER = {"max_connections": 65_536, "max_concurrency": 65_536, "total_timeout_s": 36_000}
+_ROUTER = {"availability_probe_timeout": 60}
+"""An engine that is late on a full machine is not taken out: what is measured is the router."""
+
 _MOST_TIMES = 1.5
 _HELD = {"streams": [1000, 5000], "events": 40, "gap": 0.5}
 _LONG = {"streams": [1], "events": 1_000_000, "gap": 0.0}
@@ -89,7 +88,7 @@ def _cell(figure: float | None, form: str) -> str:
 def _ends() -> Iterator[tuple[Child, Child]]:
     with ExitStack() as stack:
         engine = stack.enter_context(Child(["engine"], module="benchmarks.relay_ends"))
-        text = router_toml({"held": [engine.url]}, MODEL, _SETTINGS)
+        text = router_toml({"held": [engine.url]}, MODEL, server=_SERVER, router=_ROUTER)
         yield engine, stack.enter_context(running_router(text))
 
 
@@ -114,6 +113,8 @@ def _held(options: argparse.Namespace) -> int:
     for problem in left_out:
         print(problem)
     for name, held in found:
+        for fault, times in held.faults.items():
+            print(f"{held.streams} {name}: {fault}: {times}")
         if held.most_open < held.streams:
             print(
                 f"{held.streams} {name}: no more than {held.most_open} were open at once;"

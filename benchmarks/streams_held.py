@@ -1,7 +1,8 @@
 """So many streams that are open at the same time, and what happens to their events."""
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
@@ -37,13 +38,14 @@ class Held:
 
     A lag is from just before the engine writes an event to when the client reads it. `held` is
     about the time in which every stream was open; its figures are None if there was no such time.
-    A stream fails that is refused, breaks, or has more or fewer events than were asked for.
+    A stream fails that is refused, breaks, is late, or has more or fewer events than were asked
+    for; `faults` says how many did which.
     """
 
     streams: int
     events: int
     expected_events: int
-    failures: int
+    faults: Mapping[str, int]
     most_open: int
     kib_a_stream: float
     cpu_us_an_event: float | None
@@ -51,6 +53,11 @@ class Held:
     lag_p99_ms: float | None
     any_lag_p50_ms: float
     any_lag_p99_ms: float
+
+    @property
+    def failures(self) -> int:
+        """How many streams failed."""
+        return sum(self.faults.values())
 
     @property
     def is_whole(self) -> bool:
@@ -74,7 +81,7 @@ def held_of(
         streams=streams,
         events=ends.events,
         expected_events=streams * flow.events,
-        failures=ends.failures,
+        faults=dict(ends.faults),
         most_open=most,
         kib_a_stream=grown / most if most else 0.0,
         cpu_us_an_event=(last.cpu_s - first.cpu_s) / events * 1e6 if is_held and events else None,
@@ -95,35 +102,41 @@ class Streams:
         self._count = count
         self.open = 0
         self.events = 0
-        self.failures = 0
+        self.faults = Counter[str]()
         self.held_lags_s = array("d")
         self.other_lags_s = array("d")
 
     async def run(self, per_second: float, patience_s: float) -> None:
         """Open them one after the other, read each to its end; late ones have failed."""
         began = trio.current_time()
-        good = 0
+        ended = 0
 
         async def one(number: int) -> None:
-            nonlocal good
+            nonlocal ended
             await trio.sleep_until(began + number / per_second)
-            is_good = await self._read(StreamReader(self._flow.events))
-            good += is_good
+            fault = await self._read(StreamReader(self._flow.events))
+            ended += 1
+            if fault is not None:
+                self.faults[fault] += 1
 
         with trio.move_on_after(patience_s):
             async with trio.open_nursery() as nursery:
                 for number in range(self._count):
                     nursery.start_soon(one, number)
-        self.failures = self._count - good
+        if ended < self._count:
+            self.faults["late"] += self._count - ended
 
-    async def _read(self, reader: StreamReader) -> bool:
+    async def _read(self, reader: StreamReader) -> str | None:
+        """One stream, and what is wrong with it."""
         try:
             async with await open_connection(self._url) as stream:
                 await stream.send_all(self._request)
                 await self._read_all(stream, reader)
-        except (OSError, trio.BrokenResourceError, *FAULTS):
-            return False
-        return reader.is_good
+        except OSError:
+            return "no connection"
+        except (trio.BrokenResourceError, *FAULTS):
+            return "broke off"
+        return reader.fault
 
     async def _read_all(self, stream: trio.abc.Stream, reader: StreamReader) -> None:
         data = await stream.receive_some(_READ_BYTES)

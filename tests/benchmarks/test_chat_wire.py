@@ -57,25 +57,32 @@ def test_a_stream_is_counted_whatever_its_split(size: int):
         assert not reader.is_good
         marks += reader.feed(STREAM[at : at + size])
     assert marks == [1.000001, 22.5]
-    assert (reader.events, reader.is_over, reader.is_good) == (2, True, True)
+    assert (reader.events, reader.is_over, reader.is_good, reader.fault) == (2, True, True, None)
 
 
 @pytest.mark.parametrize(
-    "stream",
+    ("stream", "fault"),
     [
-        HEAD + chunk(EVENTS[0]) + chunk(DONE) + END,
-        HEAD + chunk(EVENTS[0] * 3) + chunk(DONE) + END,
-        HEAD + chunk(EVENTS[0] * 2) + END,
-        STREAM.replace(b"200", b"503"),
+        (HEAD + chunk(EVENTS[0]) + chunk(DONE) + END, "events too few or too many"),
+        (HEAD + chunk(EVENTS[0] * 3) + chunk(DONE) + END, "events too few or too many"),
+        (HEAD + chunk(EVENTS[0] * 2) + END, "no last event"),
+        (STREAM.replace(b"200", b"503"), "status 503"),
     ],
-    ids=["one too few", "one too many", "no last event", "refused"],
 )
-def test_a_stream_that_is_not_as_asked_for_is_not_good(stream: bytes):
-    """It is over all the same, so that nobody waits for it."""
+def test_a_stream_that_is_not_as_asked_for_is_not_good(stream: bytes, fault: str):
+    """It is over all the same, so that nobody waits for it, and says what is wrong."""
     reader = StreamReader(2)
     reader.feed(stream)
     assert reader.is_over
-    assert not reader.is_good
+    assert (reader.is_good, reader.fault) == (False, fault)
+
+
+def test_a_stream_that_is_not_over_broke_off():
+    """Before its first byte and before its last one."""
+    reader = StreamReader(2)
+    assert reader.fault == "broke off"
+    reader.feed(STREAM[:-1])
+    assert (reader.is_good, reader.fault) == (False, "broke off")
 
 
 def test_a_refusal_is_over_with_its_head():

@@ -9,9 +9,15 @@ from benchmarks.routers import router_toml
 def test_a_router_has_the_settings_and_dialects_that_are_asked_for():
     """Settings stand with the server, the dialect with its tier; the rest is the demo's."""
     text = router_toml(
-        {"a": ["http://h:1"], "b": ["http://h:2"]}, "m", {"idle_timeout_s": 3}, anthropic=["b"]
+        {"a": ["http://h:1"], "b": ["http://h:2"]},
+        "m",
+        server={"idle_timeout_s": 3},
+        router={"relay_timeout": 7},
+        anthropic=["b"],
     )
     config = tomllib.loads(text)
+    assert config["router"]["relay_timeout"] == 7
+    assert config["router"]["model_routes"] == {"a": "a", "b": "b"}
     assert config["server"]["idle_timeout_s"] == 3
     assert config["server"]["auth_env"] == ROUTER_KEY_ENV
     tiers = {tier["id"]: tier["dialect"] for tier in config["router"]["tiers"]}

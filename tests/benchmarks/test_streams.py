@@ -17,7 +17,8 @@ FLOW = Flow(10, 0.5, are_timed=True)
 def seen(*, failures: int = 0, events: int = 20) -> Streams:
     """Two streams whose events came after 1 to 100 ms while both were open, else after 1 s."""
     streams = Streams("http://h:1", b"", FLOW, 2)
-    streams.failures, streams.events = failures, events
+    streams.events = events
+    streams.faults.update({"late": failures} if failures else {})
     streams.held_lags_s = array("d", [n / 1000 for n in range(100, 0, -1)])
     streams.other_lags_s = array("d", [1.0] * 100)
     return streams
