@@ -18,7 +18,11 @@ Round = Callable[[], Mapping[str, float]]
 
 _ACTOR_ROUNDS, _ACTOR_REPEATS = 20_000, 2
 _CHECKPOINTS, _EVENTS = 20_000, 10_000
-_RELAY = relay.Plan(requests=400, streams=48, callers=32, rounds=1)
+_RELAY = {
+    "unary": relay.Plan(requests=400, streams=0, callers=32, rounds=1),
+    "bursts": relay.Plan(requests=0, streams=64, callers=32, rounds=1),
+    "alone": relay.Plan(requests=0, streams=32, callers=32, rounds=1),
+}
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,9 @@ def _open_relay() -> Iterator[Round]:
 
 def _measure_relay(targets: Sequence[relay.Target]) -> dict[str, float]:
     """A request and an event through each pair of dialects, in bare replies of hypercorn."""
-    figures = relay.measure_round(targets, _RELAY)
+    figures = [
+        one for kind, plan in _RELAY.items() for one in relay.measure_round(targets, plan, [kind])
+    ]
     bare = {one.kind: one.cpu_us for one in figures if one.target == relay.BARE}
     return {
         f"relay: {one.target}, {one.kind}": one.cpu_us / bare[one.kind]
