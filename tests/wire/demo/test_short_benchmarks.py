@@ -100,7 +100,7 @@ def test_memory_that_is_not_flat_fails(tmp_path: Path):
 
 
 async def test_streams_that_are_refused_or_go_nowhere_have_failed(ends: tuple[Child, Child]):
-    """Held and long: a 404, and a port where nobody listens. No event, and no hanging."""
+    """Held and long: a 404, and a port where nobody listens, end without an event."""
     _, router = ends
     flow = Flow(5, 0.01, are_timed=True)
     asked = {"model": "no-such-model", "stream": True, "messages": []}
@@ -108,6 +108,7 @@ async def test_streams_that_are_refused_or_go_nowhere_have_failed(ends: tuple[Ch
         request = render_request(url, "/v1/chat/completions", KEY, asked)
         held = await hold(url, router.pid, request, flow, 3, 100.0)
         assert (held.failures, held.events, held.is_whole) == (3, 0, False)
+        assert held.faults == {"status 404" if url == router.url else "no connection": 3}
         long = await relay_long(url, router.pid, request, 100, 2)
         assert (long.failures, long.events) == (2, 0)
 
