@@ -5,12 +5,12 @@ import select
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-__all__ = ["Child", "cpu_seconds"]
+__all__ = ["Child", "cpu_seconds", "family", "family_cpu_seconds", "rss_kib", "status_fields"]
 
 _START_S = 30.0
 _STOP_S = 10.0
@@ -91,3 +91,50 @@ def cpu_seconds(pid: int) -> float:
     tasks = Path(f"/proc/{pid}/task")
     spent = [int((task / "schedstat").read_text().split()[0]) for task in tasks.iterdir()]
     return sum(spent) / 1e9
+
+
+def family(pid: int) -> Iterator[int]:
+    """A process and all that it has started, in turn; nothing of those that have ended."""
+    yield pid
+    for task in _listed(Path(f"/proc/{pid}/task")):
+        try:
+            children = (task / "children").read_text(encoding="ascii")
+        except OSError:
+            continue
+        for child in children.split():
+            yield from family(int(child))
+
+
+def family_cpu_seconds(pid: int) -> float:
+    """The CPU time of a process and of its children, as far as they are there.
+
+    Raises ProcessLookupError if the process itself is not there, or is not ours to look at.
+    """
+    if not Path(f"/proc/{pid}/task").is_dir():
+        raise ProcessLookupError(f"there is no process {pid} on this host")
+    return sum(_cpu_or_none(member) for member in family(pid))
+
+
+def _cpu_or_none(pid: int) -> float:
+    try:
+        return cpu_seconds(pid)
+    except OSError:
+        return 0.0
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
+
+
+def status_fields(pid: int) -> dict[str, str]:
+    """What /proc says of a process, by the field's name."""
+    text = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+
+
+def rss_kib(pid: int) -> int:
+    """How much of a process is in memory, shared pages included."""
+    return int(status_fields(pid)["VmRSS"].split()[0])

@@ -8,33 +8,33 @@ what is shown is the median. Run `python -m benchmarks relay`.
 """
 
 import argparse
-import json
 import statistics
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
-from urllib.parse import urlsplit
 
 import trio
 
-from anvil_trio.demo.router_toml import ROUTER_KEY_ENV, render_router_toml
+from benchmarks.chat_wire import render_request
+from benchmarks.flow import Flow
+from benchmarks.load import open_connection, read_reply
+from benchmarks.plot import Chart
 from benchmarks.processes import Child, cpu_seconds
-from benchmarks.relay_ends import ALONE, EVENTS, MODEL
-from benchmarks.report import print_table, write_json
+from benchmarks.relay_ends import MODEL
+from benchmarks.report import add_outputs, print_table, write_outputs
+from benchmarks.routers import KEY, router_toml, running_router
 
-__all__ = ["main"]
+__all__ = ["BARE", "KINDS", "Figure", "Plan", "Target", "main", "measure_round", "running_targets"]
 
-_KEY = "only-for-this-benchmark"
-_BARE = "stock hypercorn, bare"
+BARE = "stock hypercorn, bare"
 _PATHS = {
     "chat": "/v1/chat/completions",
     "messages": "/v1/messages",
     "responses": "/v1/responses",
 }
-_KINDS = ("unary", "bursts", "alone")
+KINDS = ("unary", "bursts", "alone")
+_BURSTS, _ALONE = Flow(), Flow(gap_s=0.01)
 _ENDS = {
     "chat": b"data: [DONE]",
     "messages": b"event: message_stop",
@@ -72,42 +72,40 @@ class Plan:
     rounds: int
 
 
-def main() -> int:
-    """Run the benchmark, print its table, write its figures."""
-    options = _parser().parse_args()
-    plan = Plan(options.requests, options.streams, options.callers, options.rounds)
-    with ExitStack() as children:
-        engine = children.enter_context(Child(["engine"], module="benchmarks.relay_ends"))
-        bare = children.enter_context(Child(["bare"], module="benchmarks.relay_ends"))
-        folder = Path(children.enter_context(tempfile.TemporaryDirectory()))
-        config = folder / "router.toml"
-        config.write_text(_router_toml(engine.url))
-        run = ["router", "run", "--config", str(config), "--port", "0"]
-        router = children.enter_context(Child(run, {ROUTER_KEY_ENV: _KEY}))
-        targets = [Target(_BARE, bare.url, bare.pid, "chat", MODEL)]
+@contextmanager
+def running_targets() -> Iterator[Sequence[Target]]:
+    """The bare reply and the six pairs of dialects, warm, for as long as the block."""
+    with ExitStack() as stack:
+        engine = stack.enter_context(Child(["engine"], module="benchmarks.relay_ends"))
+        bare = stack.enter_context(Child(["bare"], module="benchmarks.relay_ends"))
+        tiers = {"openai": [engine.url], "anthropic": [engine.url]}
+        text = router_toml(tiers, MODEL, anthropic=["anthropic"])
+        router = stack.enter_context(running_router(text))
+        targets = [Target(BARE, bare.url, bare.pid, "chat", MODEL)]
         targets += [
             Target(f"{dialect} to {tier}", router.url, router.pid, dialect, tier)
-            for tier in ("openai", "anthropic")
+            for tier in tiers
             for dialect in _PATHS
         ]
-        for target in targets:  # connections, caches, and the readiness of the tiers
-            _measure(target, "unary", Plan(64, 8, 8, 1))
-            _measure(target, "bursts", Plan(64, 8, 8, 1))
-        figures = [
-            _measure(target, kind, plan)
-            for _ in range(plan.rounds)
-            for kind in _KINDS
-            for target in targets
-        ]
-    _report(plan, targets, figures, options.json)
+        measure_round(targets, Plan(64, 8, 8, 1), KINDS[:2])  # connections, caches, readiness
+        yield targets
+
+
+def measure_round(
+    targets: Sequence[Target], plan: Plan, kinds: Sequence[str] = KINDS
+) -> list[Figure]:
+    """Each load once on each target."""
+    return [_measure(target, kind, plan) for kind in kinds for target in targets]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmark, print its table, write its figures."""
+    options = _parser().parse_args(arguments)
+    plan = Plan(options.requests, options.streams, options.callers, options.rounds)
+    with running_targets() as targets:
+        figures = [one for _ in range(plan.rounds) for one in measure_round(targets, plan)]
+    _report(plan, targets, figures, options)
     return 0
-
-
-def _router_toml(engine_url: str) -> str:
-    tiers = {"openai": [engine_url], "anthropic": [engine_url]}
-    text = render_router_toml(tiers, model=MODEL, context_limit=8_192)
-    before, _, after = text.rpartition('id = "anthropic"\ndialect = "openai"')
-    return f'{before}id = "anthropic"\ndialect = "anthropic"{after}'
 
 
 def _measure(target: Target, kind: str, plan: Plan) -> Figure:
@@ -117,25 +115,18 @@ def _measure(target: Target, kind: str, plan: Plan) -> Figure:
     before = cpu_seconds(target.pid)
     trio.run(partial(_run_load, target.url, request, end, count, plan.callers))
     spent = cpu_seconds(target.pid) - before
-    units = count if kind == "unary" else count * EVENTS
+    units = count if kind == "unary" else count * _BURSTS.events
     return Figure(target.name, kind, spent / units * 1e6)
 
 
 def _request(target: Target, kind: str) -> bytes:
-    words = [{"role": "user", "content": ALONE if kind == "alone" else "at once"}]
+    flow = _ALONE if kind == "alone" else _BURSTS
     asked: dict[str, object] = {"model": target.model, "stream": kind != "unary"}
+    words = [{"role": "user", "content": flow.words}]
     asked["input" if target.dialect == "responses" else "messages"] = words
     if target.dialect == "messages":
         asked["max_tokens"] = 1024
-    body = json.dumps(asked).encode()
-    head = [
-        f"POST {_PATHS[target.dialect]} HTTP/1.1",
-        f"host: {urlsplit(target.url).netloc}",
-        f"authorization: Bearer {_KEY}",
-        "content-type: application/json",
-        f"content-length: {len(body)}",
-    ]
-    return "\r\n".join([*head, "", ""]).encode() + body
+    return render_request(target.url, _PATHS[target.dialect], KEY, asked)
 
 
 async def _run_load(url: str, request: bytes, end: bytes | None, count: int, callers: int) -> None:
@@ -146,65 +137,49 @@ async def _run_load(url: str, request: bytes, end: bytes | None, count: int, cal
 
 
 async def _call(url: str, request: bytes, end: bytes | None, numbers: Iterator[int]) -> None:
-    host, _, port = urlsplit(url).netloc.partition(":")
-    async with await trio.open_tcp_stream(host, int(port)) as stream:
+    async with await open_connection(url) as stream:
         for _ in numbers:
             await stream.send_all(request)
-            await _read_reply(stream, end)
+            reply, body, _ = await read_reply(stream)
+            assert reply.status == 200, body[:300]
+            assert end is None or end in body, body[-300:]
 
 
-async def _read_reply(stream: trio.SocketStream, end: bytes | None) -> None:
-    """Read one reply to its end; it must be a 200, and a stream must have its own last event."""
-    data = b""
-    while not _is_whole(data):
-        part = await stream.receive_some(65_536)
-        assert part, "the connection ended before the reply did"
-        data += part
-    assert data.startswith(b"HTTP/1.1 200 "), data[:300]
-    assert end is None or end in data, data[-300:]
-
-
-def _is_whole(data: bytes) -> bool:
-    head, gap, body = data.partition(b"\r\n\r\n")
-    if not gap:
-        return False
-    length = head.lower().partition(b"content-length: ")[2]
-    if length:
-        return len(body) >= int(length.partition(b"\r\n")[0])
-    return data.endswith(b"\r\n0\r\n\r\n")
-
-
-def _report(plan: Plan, targets: Sequence[Target], figures: Sequence[Figure], path: Path) -> None:
+def _report(
+    plan: Plan, targets: Sequence[Target], figures: Sequence[Figure], options: argparse.Namespace
+) -> None:
     medians = {
         (target.name, kind): statistics.median(
             one.cpu_us for one in figures if (one.target, one.kind) == (target.name, kind)
         )
         for target in targets
-        for kind in _KINDS
+        for kind in KINDS
     }
     header = ["caller to engine"]
     for unit in ("us/request", "us/event, bursts", "us/event, alone"):
         header += [unit, "ratio"]
-    rows = [[target.name, *_cells(target.name, medians)] for target in targets]
-    print_table(header, rows)
-    ratios = {f"{name}, {kind}": us / medians[_BARE, kind] for (name, kind), us in medians.items()}
-    write_json(
-        path,
+    print_table(header, [[target.name, *_cells(target.name, medians)] for target in targets])
+    ratios = {f"{name}, {kind}": us / medians[BARE, kind] for (name, kind), us in medians.items()}
+    names = [target.name for target in targets]
+    series = {kind: [ratios[f"{name}, {kind}"] for name in names] for kind in KINDS}
+    write_outputs(
+        options,
+        "The router's CPU per request and per event",
         {
             "plan": asdict(plan),
             "cpu_us": {f"{name}, {kind}": us for (name, kind), us in medians.items()},
             "ratios": ratios,
             "figures": [asdict(one) for one in figures],
         },
+        [Chart("as multiples of a bare reply by stock hypercorn", names, series)],
     )
-    print(f"figures: {path}")
 
 
 def _cells(name: str, medians: Mapping[tuple[str, str], float]) -> list[str]:
     cells = []
-    for kind in _KINDS:
+    for kind in KINDS:
         us = medians[name, kind]
-        cells += [f"{us:.1f}", f"{us / medians[_BARE, kind]:.2f}"]
+        cells += [f"{us:.1f}", f"{us / medians[BARE, kind]:.2f}"]
     return cells
 
 
@@ -214,7 +189,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--streams", type=int, default=200, help="streams in each load")
     parser.add_argument("--callers", type=int, default=32, help="who ask at the same time")
     parser.add_argument("--rounds", type=int, default=3, help="how often each load is measured")
-    parser.add_argument("--json", type=Path, default=Path("build/benchmarks/relay.json"))
+    add_outputs(parser, "relay")
     return parser
 
 

@@ -1,4 +1,4 @@
-"""The two ends of the relay benchmark: an engine that costs little, and a bare reply to compare to.
+"""The two ends of what is measured: an engine that costs little, and a bare reply to compare to.
 
 `python -m benchmarks.relay_ends engine` serves Chat Completions and Messages on the router's own
 server; `python -m benchmarks.relay_ends bare` serves the same replies on stock hypercorn, made in
@@ -7,6 +7,7 @@ the application. Each prints `listening on URL` when it takes requests.
 
 import argparse
 import json
+import time
 from collections.abc import Sequence
 
 import hypercorn.trio
@@ -18,20 +19,15 @@ from anvil_trio.server.listen import listen
 from anvil_trio.server.options import ServerOptions
 from anvil_trio.server.signals import run_until_signalled, watch_signals
 from anvil_trio.web.asgi_types import Receive, Scope, Send
+from benchmarks.flow import Flow, parse_flow
 
-__all__ = ["ALONE", "EVENTS", "GAP_S", "MODEL", "answer", "main"]
+__all__ = ["MODEL", "answer", "main"]
 
 MODEL = "relay-model"
-EVENTS = 64
-"""Events that carry a token in each stream."""
-
-GAP_S = 0.01
-"""Between two events, where the request says `ALONE`."""
-
-ALONE = "one by one"
 
 _TOKEN = " token"
-_USAGE = {"prompt_tokens": 5, "completion_tokens": EVENTS, "total_tokens": 5 + EVENTS}
+_TOKENS = Flow().events
+_USAGE = {"prompt_tokens": 5, "completion_tokens": _TOKENS, "total_tokens": 5 + _TOKENS}
 
 
 def _chunk(delta: dict[str, object], reason: str | None = None) -> bytes:
@@ -53,7 +49,7 @@ def _event(kind: str, **members: object) -> bytes:
 
 
 def _message(content: list[object], reason: str | None) -> dict[str, object]:
-    usage = {"input_tokens": 5, "output_tokens": EVENTS if reason else 0}
+    usage = {"input_tokens": 5, "output_tokens": _TOKENS if reason else 0}
     return {
         "id": "msg_1",
         "type": "message",
@@ -80,7 +76,7 @@ _STREAMS: dict[str, tuple[bytes, bytes, bytes]] = {  # beginning, what is repeat
         + _event(
             "message_delta",
             delta={"stop_reason": "end_turn", "stop_sequence": None},
-            usage={"output_tokens": EVENTS},
+            usage={"output_tokens": _TOKENS},
         )
         + _event("message_stop"),
     ),
@@ -106,7 +102,7 @@ _WHOLE: dict[str, bytes] = {
 
 
 async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-    """An ASGI application: the same replies whatever is asked, at the pace that is asked for."""
+    """An ASGI application: the same replies whatever is asked, in the flow that is asked for."""
     if scope["type"] == "lifespan":
         await _live(receive, send)
         return
@@ -116,14 +112,21 @@ async def answer(scope: Scope, receive: Receive, send: Send) -> None:
     if not asked.get("stream"):
         await _reply(send, _WHOLE.get(path, b"{}"))
         return
-    gap_s = GAP_S if ALONE.encode() in body else 0.0
-    first, token, last = _STREAMS[path]
+    await _stream(send, _STREAMS[path], parse_flow(body))
+
+
+async def _stream(send: Send, parts: tuple[bytes, bytes, bytes], flow: Flow) -> None:
+    first, token, last = parts
     headers = [(b"content-type", b"text/event-stream")]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
-    for part in (first, *[token] * EVENTS):
-        await send({"type": "http.response.body", "body": part, "more_body": True})
-        if gap_s:
-            await trio.sleep(gap_s)
+    await send({"type": "http.response.body", "body": first, "more_body": True})
+    before, _, after = token.partition(_TOKEN.encode())
+    for _ in range(flow.events):
+        if flow.gap_s:
+            await trio.sleep(flow.gap_s)
+        if flow.are_timed:
+            token = b"%b@%.6f %b" % (before, time.monotonic(), after)
+        await send({"type": "http.response.body", "body": token, "more_body": True})
     await send({"type": "http.response.body", "body": last})
 
 
@@ -174,7 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.end == "bare":
         trio.run(_serve_stock, url, listener.detach())
         return 0
-    server = Server(answer, ServerOptions(shutdown_timeout_s=2), [listener])
+    server = Server(answer, ServerOptions(max_connections=65_536, shutdown_timeout_s=2), [listener])
     trio.run(run_until_signalled, server, lambda: print(f"listening on {url}", flush=True))
     return 0
 

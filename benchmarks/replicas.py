@@ -10,24 +10,22 @@ machines are noisy; what is shown is the median.
 import argparse
 import statistics
 import sys
-import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
 
 import trio
 
-from anvil_trio.demo.router_toml import ROUTER_KEY_ENV, render_router_toml
 from benchmarks.load import Load, run_load
+from benchmarks.plot import Chart
 from benchmarks.processes import Child, cpu_seconds
-from benchmarks.report import print_table, write_json
+from benchmarks.report import add_outputs, print_table, write_outputs
+from benchmarks.routers import KEY, router_toml, running_router
 
 __all__ = ["main"]
 
 _MODEL = "demo-model"
-_KEY = "only-for-this-benchmark"
 _CALLERS_PER_SLOT = 2
 _DIRECT, _ONE, _TWO = "one, directly", "one, routed", "two, routed"
 
@@ -50,7 +48,7 @@ class Plan:
     def load(self, url: str, model: str, *, engines: int) -> Load:
         """The load for so many engines: `waves` requests for each of their slots."""
         slots = self.slots * engines
-        return Load(url, model, slots * _CALLERS_PER_SLOT, slots * self.waves, self.tokens, _KEY)
+        return Load(url, model, slots * _CALLERS_PER_SLOT, slots * self.waves, self.tokens, KEY)
 
 
 @dataclass(frozen=True)
@@ -74,14 +72,10 @@ def main() -> int:
         engine = ["demo-engine", "--port", "0", "--model", _MODEL, "--slots", str(plan.slots)]
         engine += ["--tokens-per-second", str(plan.tokens_per_second)]
         urls = [children.enter_context(Child(engine)).url for _ in range(2)]
-        folder = Path(children.enter_context(tempfile.TemporaryDirectory()))
-        config = folder / "router.toml"
-        routes = {"one": urls[:1], "two": urls}
-        config.write_text(render_router_toml(routes, model=_MODEL, context_limit=8_192))
-        run = ["router", "run", "--config", str(config), "--port", "0"]
-        router = children.enter_context(Child(run, {ROUTER_KEY_ENV: _KEY}))
+        text = router_toml({"one": urls[:1], "two": urls}, _MODEL)
+        router = children.enter_context(running_router(text))
         phases = [phase for _ in range(plan.rounds) for phase in _round(plan, urls[0], router)]
-    return _report(plan, phases, options.json)
+    return _report(plan, phases, options)
 
 
 def _round(plan: Plan, engine_url: str, router: Child) -> list[Phase]:
@@ -105,7 +99,7 @@ def _measure(name: str, load: Load, router_pid: int | None) -> Phase:
     )
 
 
-def _report(plan: Plan, phases: Sequence[Phase], path: Path) -> int:
+def _report(plan: Plan, phases: Sequence[Phase], options: argparse.Namespace) -> int:
     throughput = {
         name: _median(phases, name, "requests_per_second") for name in (_DIRECT, _ONE, _TWO)
     }
@@ -126,8 +120,12 @@ def _report(plan: Plan, phases: Sequence[Phase], path: Path) -> int:
     header = ["engines", "req/s", "tokens/s", "of the slots' limit", "p50 ms", "router CPU us/req"]
     print_table(header, rows)
     print(f"two / one, routed: {ratio:.3f}   failed requests: {failures}")
-    write_json(path, {"plan": asdict(plan), "ratio": ratio, "phases": [asdict(p) for p in phases]})
-    print(f"figures: {path}")
+    write_outputs(
+        options,
+        "Throughput of one replica and of two",
+        {"plan": asdict(plan), "ratio": ratio, "phases": [asdict(p) for p in phases]},
+        [Chart("requests per second", list(throughput), {"median": list(throughput.values())})],
+    )
     return 1 if failures else 0
 
 
@@ -143,7 +141,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--tokens", type=int, default=16, help="tokens of each reply")
     parser.add_argument("--waves", type=int, default=10, help="requests for each slot and phase")
     parser.add_argument("--rounds", type=int, default=3, help="how often each phase is measured")
-    parser.add_argument("--json", type=Path, default=Path("build/benchmarks/replicas.json"))
+    add_outputs(parser, "replicas")
     return parser
 
 

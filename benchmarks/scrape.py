@@ -1,11 +1,15 @@
 """What `GET /metrics` costs: how long a scrape is, its longest piece, and what a request adds.
 
-The buffer is full and the tier has sixteen members: the most that one tier can have to show.
+The buffer is full and the tier has sixteen members: the most that one tier can have to show. The
+figures are the CPU time of the one thread that does it.
 """
 
 import argparse
 import random
+import sys
 import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 
 import trio
 
@@ -23,6 +27,8 @@ from anvil_trio.exchange.outcome import Outcome
 from anvil_trio.views.exposition import TextFormat
 from anvil_trio.views.metrics_query import MetricsQuery
 from anvil_trio.web.metrics import scrape
+from benchmarks.plot import Chart
+from benchmarks.report import add_outputs, print_table, write_outputs
 from tests.support.small_house import ALIAS, SmallHouse, config_of, open_small_house, replica_tier
 
 MEMBERS = [f"member-{number}" for number in range(16)]
@@ -72,8 +78,20 @@ def record(number: int, lots: random.Random) -> DecisionRecord:
     )
 
 
-async def measure_scrape(small: SmallHouse, kind: TextFormat) -> str:
-    """One line about one scrape."""
+@dataclass(frozen=True)
+class Scrape:
+    """One scrape: its CPU time in all and in its longest piece, and what it said."""
+
+    kind: str
+    cpu_ms: float
+    longest_ms: float
+    pieces: int
+    series: int
+    size_bytes: int
+
+
+async def measure_scrape(small: SmallHouse, kind: TextFormat) -> Scrape:
+    """Scrape once."""
     pieces = Pieces()
     trio.lowlevel.add_instrument(pieces)
     began = time.thread_time()
@@ -81,14 +99,18 @@ async def measure_scrape(small: SmallHouse, kind: TextFormat) -> str:
     took = time.thread_time() - began
     trio.lowlevel.remove_instrument(pieces)
     series = sum(not line.startswith(b"#") for line in text.splitlines())
-    return (
-        f"{kind.name:11} {took * 1e3:6.1f} ms, {len(pieces.took)} pieces, longest"
-        f" {max(pieces.took) * 1e3:.2f} ms, {series} series, {len(text)} bytes"
+    return Scrape(
+        kind=kind.name,
+        cpu_ms=took * 1e3,
+        longest_ms=max(pieces.took) * 1e3,
+        pieces=len(pieces.took),
+        series=series,
+        size_bytes=len(text),
     )
 
 
-async def main(rounds: int) -> None:
-    """Fill a house, count what counting costs, then scrape."""
+async def measure_all(rounds: int) -> tuple[float, list[Scrape]]:
+    """Fill a house, count what counting costs (CPU us for a request), then scrape."""
     tier = replica_tier(members=MEMBERS, ceiling=8, replica_strategy="capacity")
     lots = random.Random(1)
     async with open_small_house(config_of(tier)) as small:
@@ -97,15 +119,47 @@ async def main(rounds: int) -> None:
         for one in records:
             count_request(small.house.meters, Outcome.SERVED, one, 0.02)
         took = (time.thread_time() - began) / len(records)
-        print(f"a request   {took * 1e6:6.1f} µs")
         for one in records:
             small.ring.append(one)
-        for kind in TextFormat:
-            for _ in range(rounds):
-                print(await measure_scrape(small, kind))
+        kinds = [kind for kind in TextFormat for _ in range(rounds)]
+        return took * 1e6, [await measure_scrape(small, kind) for kind in kinds]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print what a request adds and a row for each scrape."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks scrape", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3, help="scrapes in each format")
+    add_outputs(parser, "scrape")
+    options = parser.parse_args(arguments)
+    request_us, scrapes = trio.run(measure_all, options.rounds)
+    rows = [
+        [
+            one.kind,
+            f"{one.cpu_ms:.1f}",
+            f"{one.longest_ms:.2f}",
+            str(one.pieces),
+            str(one.series),
+            str(one.size_bytes),
+        ]
+        for one in scrapes
+    ]
+    print_table(["scrape", "CPU ms", "longest piece ms", "pieces", "series", "bytes"], rows)
+    print(f"counting a request: {request_us:.1f} us")
+    print(f"CPU of this process: {time.process_time():.1f} s")
+    names = [f"{one.kind} {number}" for number, one in enumerate(scrapes, 1)]
+    write_outputs(
+        options,
+        "What GET /metrics costs",
+        {"request_us": request_us, "scrapes": [asdict(one) for one in scrapes]},
+        [
+            Chart("CPU milliseconds, whole scrape", names, {"all": [s.cpu_ms for s in scrapes]}),
+            Chart(
+                "CPU milliseconds, one piece", names, {"longest": [s.longest_ms for s in scrapes]}
+            ),
+        ],
+    )
+    return 0
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3, help="scrapes in each format")
-    trio.run(main, parser.parse_args().rounds)
+    sys.exit(main())

@@ -24,25 +24,25 @@ import httpx
 import trio
 
 from anvil_trio.decisions.ring import RING_SIZE
-from anvil_trio.demo.router_toml import ROUTER_KEY_ENV, render_router_toml
 from benchmarks.counted_router import TASKS_FILE
 from benchmarks.faulty_engine import FaultyEngine
-from benchmarks.processes import Child
-from benchmarks.report import print_table, write_json
+from benchmarks.plot import Chart
+from benchmarks.processes import Child, cpu_seconds, rss_kib, status_fields
+from benchmarks.report import add_outputs, print_table, write_outputs
+from benchmarks.routers import KEY, router_toml, running_router
 
 __all__ = ["main"]
 
-_KEY = "only-for-this-benchmark"
-_AUTH = f"authorization: Bearer {_KEY}\r\n"
-_SETTINGS = """\
-startup_timeout_s = 4
-idle_timeout_s = 3
-total_timeout_s = 20
-heartbeat_interval_s = 0.5
-client_stall_timeout_s = 3
-max_event_bytes = 65536
-max_body_bytes = 65536
-"""
+_AUTH = f"authorization: Bearer {KEY}\r\n"
+_SETTINGS = {
+    "startup_timeout_s": 4,
+    "idle_timeout_s": 3,
+    "total_timeout_s": 20,
+    "heartbeat_interval_s": 0.5,
+    "client_stall_timeout_s": 3,
+    "max_event_bytes": 65_536,
+    "max_body_bytes": 65_536,
+}
 _MESSAGES = [{"role": "user", "content": "hi"}]
 _ASKED: dict[str, dict[str, object]] = {
     "/v1/chat/completions": {"messages": _MESSAGES},
@@ -160,6 +160,7 @@ class Look:
     threads: int
     tasks: int
     rss_kib: int
+    cpu_s: float
 
     @classmethod
     def at(cls, router: Child, tasks_file: Path) -> "Look":
@@ -170,13 +171,12 @@ class Look:
         while not (tasks_file.exists() and tasks_file.read_text().endswith("\n")):
             assert time.monotonic() < until, "the router does not answer"
             time.sleep(0.01)
-        status = Path(f"/proc/{router.pid}/status").read_text(encoding="ascii")
-        fields = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
         return cls(
             descriptors=len(list(Path(f"/proc/{router.pid}/fd").iterdir())),
-            threads=int(fields["Threads"]),
+            threads=int(status_fields(router.pid)["Threads"]),
             tasks=int(tasks_file.read_text()),
-            rss_kib=int(fields["VmRSS"].split()[0]),
+            rss_kib=rss_kib(router.pid),
+            cpu_s=cpu_seconds(router.pid),
         )
 
     def more_than(self, base: "Look") -> int:
@@ -200,14 +200,11 @@ async def _run(options: argparse.Namespace) -> int:
         async with trio.open_nursery() as nursery:
             ports = [await nursery.start(engine.serve) for engine in engines]
             urls = [f"http://127.0.0.1:{port}" for port in ports]
-            text = render_router_toml({"chat": urls}, model="soak", context_limit=8_192)
-            (folder / "router.toml").write_text(
-                text.replace("[server]\n", f"[server]\n{_SETTINGS}")
-            )
-            run = ["router", "run", "--config", str(folder / "router.toml"), "--port", "0"]
+            text = router_toml({"chat": urls}, "soak", server=_SETTINGS)
             tasks_file = folder / "tasks"
-            env = {ROUTER_KEY_ENV: _KEY, TASKS_FILE: str(tasks_file)}
-            router = children.enter_context(Child(run, env, module="benchmarks.counted_router"))
+            env = {TASKS_FILE: str(tasks_file)}
+            counted = running_router(text, env, module="benchmarks.counted_router")
+            router = children.enter_context(counted)
             result = await _soak(options, router, tasks_file, engines)
             nursery.cancel_scope.cancel()
     return result
@@ -217,7 +214,7 @@ async def _soak(
     options: argparse.Namespace, router: Child, tasks_file: Path, engines: list[FaultyEngine]
 ) -> int:
     soak = Soak(int(router.url.rpartition(":")[2]), random.Random(options.seed))
-    headers = {"authorization": f"Bearer {_KEY}"}
+    headers = {"authorization": f"Bearer {KEY}"}
     async with httpx.AsyncClient(base_url=router.url, headers=headers, timeout=20) as client:
         await _fill_ring(client)
         await _load(soak, options.lanes, 5)  # warm: pools, caches, the allocator
@@ -278,8 +275,16 @@ def _report(
     print_table(["dialects", "asked"], [[path, str(n)] for path, n in sorted(soak.asked.items())])
     print(f"requests: {requests}   faults: {faults.total()}   leaks: {leaks}")
     print(f"memory: {base.rss_kib} KiB at first, {middle.rss_kib} half way, {last.rss_kib} at last")
-    write_json(
-        options.json,
+    print(f"the router's CPU: {last.cpu_s:.1f} s")
+    names = [f"look {number}" for number in range(len(looks))]
+    counted: dict[str, list[float]] = {
+        "descriptors": [look.descriptors for look in looks],
+        "tasks": [look.tasks for look in looks],
+        "threads": [look.threads for look in looks],
+    }
+    write_outputs(
+        options,
+        "What the router holds at rest, load after load",
         {
             "sent": dict(soak.sent),
             "asked": dict(soak.asked),
@@ -289,6 +294,10 @@ def _report(
             "leaks": leaks,
             "looks": [vars(look) for look in looks],
         },
+        [
+            Chart("KiB in memory", names, {"memory": [look.rss_kib for look in looks]}),
+            Chart("how many", names, counted),
+        ],
     )
     return 1 if leaks or growth > options.growth_kib else 0
 
@@ -301,7 +310,7 @@ def main() -> int:
     parser.add_argument("--lanes", type=int, default=40, help="clients at once")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--growth-kib", type=int, default=8192, help="allowed in the second half")
-    parser.add_argument("--json", type=Path, default=Path("build/benchmarks/soak.json"))
+    add_outputs(parser, "soak")
     return trio.run(_run, parser.parse_args())
 
 

@@ -11,10 +11,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 
-from benchmarks.bars import write_bars
-from benchmarks.report import print_table, write_json
+from benchmarks.plot import Chart
+from benchmarks.report import add_outputs, print_table, write_outputs
 from benchmarks.strategies_plan import CAPACITY, CEILINGS, PLAIN, STRATEGIES, Plan, Row
 from benchmarks.strategies_sockets import measure_all
 from benchmarks.strategies_virtual import measure
@@ -25,7 +24,16 @@ LEAST_GAIN = 1.4
 MOST_DIFFERENCE = 0.02
 _FEWER_CALLERS = 12
 _TIMES_FASTER = 8.0
-_HEADER = ["", "req/s", "p50 s", "p95 s", "prompt reused", "served fast/slow", "failed"]
+_HEADER = [
+    "",
+    "req/s",
+    "p50 s",
+    "p95 s",
+    "prompt reused",
+    "served fast/slow",
+    "router CPU us/req",
+    "failed",
+]
 
 
 def on_virtual_time(plan: Plan) -> list[Row]:
@@ -61,17 +69,24 @@ def main(arguments: Sequence[str]) -> int:
         print_table(_HEADER, [_cells(row) for row in rows])
     print(f"\ncapacity / round robin without ceilings: {gain:.3f} (at least {LEAST_GAIN})")
     print(f"capacity / round robin with ceilings: {parity:.3f} (1 within {MOST_DIFFERENCE:.0%})")
-    write_json(
-        options.json,
+    write_outputs(
+        options,
+        f"Throughput of {plan.slots} fast and {plan.slots} slow slots",
         {
             "plan": asdict(plan),
             "gain": gain,
             "parity": parity,
             "runs": {name: [asdict(row) for row in rows] for name, rows in runs.items()},
         },
+        [
+            Chart(
+                f"requests per second, {name}",
+                [row.strategy for row in rows],
+                {"one run": [row.requests_per_second for row in rows]},
+            )
+            for name, rows in runs.items()
+        ],
     )
-    _plot(options.svg, runs)
-    print(f"figures: {options.json}   plot: {options.svg}")
     failures = sum(row.failures for rows in runs.values() for row in rows)
     return 0 if is_right and not failures else 1
 
@@ -84,17 +99,9 @@ def _cells(row: Row) -> list[str]:
         f"{row.p95_s:.2f}",
         f"{row.reused:.0%}",
         " / ".join(str(count) for count in row.served),
+        "" if row.router_cpu_us is None else f"{row.router_cpu_us:.0f}",
         str(row.failures),
     ]
-
-
-def _plot(path: Path, runs: dict[str, list[Row]]) -> None:
-    name, rows = next(iter(runs.items()))
-    bars = [
-        (row.strategy, row.requests_per_second, f"{row.requests_per_second:.2f} req/s")
-        for row in rows
-    ]
-    write_bars(path, f"Throughput of 8 fast and 8 slow slots: {name}", bars)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -103,8 +110,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--slots", type=int, default=8, help="slots of each engine")
     parser.add_argument("--seconds", type=float, default=8.0, help="of each run on sockets")
     parser.add_argument("--no-sockets", action="store_true", help="virtual time only")
-    parser.add_argument("--json", type=Path, default=Path("build/benchmarks/strategies.json"))
-    parser.add_argument("--svg", type=Path, default=Path("build/benchmarks/strategies.svg"))
+    add_outputs(parser, "strategies")
     return parser
 
 

@@ -61,7 +61,10 @@ class Plan:
 
 @dataclass(frozen=True)
 class Row:
-    """What one strategy came to. `reused` is the share of prompt tokens that were in a cache."""
+    """What one strategy came to. `reused` is the share of prompt tokens that were in a cache.
+
+    `router_cpu_us` is the router's CPU per request; None where there is no router's process.
+    """
 
     strategy: str
     requests_per_second: float
@@ -70,3 +73,4 @@ class Row:
     reused: float
     served: tuple[int, ...]
     failures: int = 0
+    router_cpu_us: float | None = None

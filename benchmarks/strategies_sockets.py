@@ -13,8 +13,10 @@ import httpx
 import trio
 
 from benchmarks.conversations import TOKENS_A_TURN, Conversation
+from benchmarks.percentiles import percentile
 from benchmarks.prefix_engine import CONTEXT, MODEL
-from benchmarks.processes import Child
+from benchmarks.processes import Child, cpu_seconds
+from benchmarks.routers import running_router
 from benchmarks.strategies_plan import STRATEGIES, Plan, Row, Strategy
 
 __all__ = ["measure_all"]
@@ -58,8 +60,10 @@ def measure_all(plan: Plan) -> list[Row]:
 
 def _measure(plan: Plan, strategy: Strategy) -> Row:
     with _running(plan, strategy) as (engines, router, log):
-        callers = _Callers(plan, strategy, router)
+        callers = _Callers(plan, strategy, router.url)
+        before = cpu_seconds(router.pid)
         trio.run(callers.run)
+        spent = cpu_seconds(router.pid) - before
         hits, queries = (_total(engines, f"prefix_cache_{what}_total") for what in _CACHE)
         served = Counter(
             json.loads(line).get("replica_member_id") for line in log.read_text().splitlines()
@@ -68,11 +72,12 @@ def _measure(plan: Plan, strategy: Strategy) -> Row:
     return Row(
         strategy=strategy.name,
         requests_per_second=len(latencies) / plan.measured_s,
-        p50_s=latencies[len(latencies) // 2],
-        p95_s=latencies[len(latencies) * 95 // 100],
+        p50_s=percentile(latencies, 0.5),
+        p95_s=percentile(latencies, 0.95),
         reused=hits / queries,
         served=(served["a"], served["b"]),
         failures=callers.failures,
+        router_cpu_us=spent / callers.answered * 1e6,
     )
 
 
@@ -91,18 +96,17 @@ def _total(engines: Sequence[str], name: str) -> float:
 
 
 @contextmanager
-def _running(plan: Plan, strategy: Strategy) -> Iterator[tuple[list[str], str, Path]]:
-    """Two engines and a router: their URLs, and where the router writes its decisions."""
+def _running(plan: Plan, strategy: Strategy) -> Iterator[tuple[list[str], Child, Path]]:
+    """Two engines' URLs and a router, and where it writes its decisions."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         engines = [
             stack.enter_context(Child(_engine(plan, speed), module="benchmarks.prefix_engine")).url
             for speed in plan.speeds()
         ]
-        config, log = folder / "router.toml", folder / "decisions.jsonl"
-        config.write_text(_config(plan, strategy, engines, log))
-        run = ["router", "run", "--config", str(config), "--port", "0"]
-        yield engines, stack.enter_context(Child(run)).url, log
+        log = folder / "decisions.jsonl"
+        router = running_router(_config(plan, strategy, engines, log))
+        yield engines, stack.enter_context(router), log
 
 
 def _engine(plan: Plan, speed: tuple[float, float]) -> list[str]:
@@ -139,6 +143,7 @@ class _Callers:
     url: str
     latencies: list[float] = field(default_factory=list)
     failures: int = 0
+    answered: int = 0
 
     async def run(self) -> None:
         started_at = trio.current_time()
@@ -169,6 +174,7 @@ class _Callers:
                     "ignore_eos": True,
                 },
             )
+            self.answered += 1
             if response.status_code != httpx.codes.OK:
                 self.failures += 1
             elif began - started_at >= self.plan.warm_up_s:

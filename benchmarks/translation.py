@@ -1,10 +1,11 @@
 """What one streamed event costs in each pair of dialects, early and late in a long stream.
 
-CPU time, best of several runs. Run `python -m benchmarks translation` or
-`python -m benchmarks.translation`.
+The CPU time of this process, which does nothing else; best of several runs.
 """
 
+import argparse
 import json
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -14,7 +15,8 @@ from anvil_trio.dialects.anthropic_messages import MESSAGES
 from anvil_trio.dialects.ir import ChatRequest, ClientDialect, StreamTranslator
 from anvil_trio.dialects.openai_chat import CHAT
 from anvil_trio.dialects.openai_responses import RESPONSES
-from benchmarks.report import print_table
+from benchmarks.plot import Chart
+from benchmarks.report import add_outputs, print_table, write_outputs
 
 __all__ = ["CHAT_KINDS", "ENGINES", "EVENTS", "KINDS", "REQUESTS", "main", "measure"]
 
@@ -22,6 +24,7 @@ EVENTS = 50_000
 REPEATS = 3
 TIER = Tier(id="t", auth_env="KEY", base_url="http://127.0.0.1:1", model="served-model")
 ENGINES = tuple(TierDialect)
+_COLUMNS = ("mean", "first tenth", "last tenth")
 MESSAGE = [{"role": "user", "content": "hi"}]
 REQUESTS: Mapping[ClientDialect, dict[str, object]] = {
     CHAT: {"messages": MESSAGE},
@@ -117,16 +120,35 @@ def measure(
     return costs
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Print a row for each pair of dialects and kind of event."""
-    rows = []
+    options = _parser().parse_args(arguments)
+    figures = {}
     for engine, dialect, kind in product(ENGINES, REQUESTS, CHAT_KINDS):
-        costs = min((measure(dialect, engine, kind) for _ in range(REPEATS)), key=sum)
-        figures = (sum(costs) / 10, costs[0], costs[-1])
-        name = f"{engine.value} to {dialect.name}, {kind}"
-        rows.append([name, *(f"{cost * 1e6:.2f}" for cost in figures)])
-    print_table(["us per event", "mean", "first tenth", "last tenth"], rows)
+        runs = (measure(dialect, engine, kind, options.events) for _ in range(REPEATS))
+        costs = [cost * 1e6 for cost in min(runs, key=sum)]
+        figures[f"{engine.value} to {dialect.name}, {kind}"] = sum(costs) / 10, costs[0], costs[-1]
+    rows = [[name, *(f"{cost:.2f}" for cost in costs)] for name, costs in figures.items()]
+    print_table(["CPU us per event", *_COLUMNS], rows)
+    print(f"CPU of this process: {time.process_time():.1f} s")
+    series = {
+        column: [costs[at] for costs in figures.values()] for at, column in enumerate(_COLUMNS)
+    }
+    write_outputs(
+        options,
+        "What one streamed event costs to translate",
+        {name: dict(zip(_COLUMNS, costs, strict=True)) for name, costs in figures.items()},
+        [Chart("CPU microseconds per event", list(figures), series)],
+    )
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks translation", description=__doc__)
+    parser.add_argument("--events", type=int, default=EVENTS, help="events of each stream")
+    add_outputs(parser, "translation")
+    return parser
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

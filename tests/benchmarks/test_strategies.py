@@ -1,8 +1,5 @@
-"""The strategies' benchmark on virtual time, and its plot."""
+"""The strategies' benchmark on virtual time."""
 
-from xml.etree import ElementTree as ET
-
-from benchmarks.bars import write_bars
 from benchmarks.conversations import Conversation, PrefixMemory
 from benchmarks.strategies import on_virtual_time, verdict
 from benchmarks.strategies_plan import Plan
@@ -31,14 +28,3 @@ def test_an_engine_remembers_the_latest_conversations():
     asked = [("a", 10), ("b", 10), ("a", 30), ("c", 5), ("b", 10), ("c", 7)]
     assert [memory.tokens_to_read(name, tokens) for name, tokens in asked] == [10, 10, 20, 5, 10, 2]
     assert (memory.read, memory.reused) == (57, 15)
-
-
-def test_the_plot_is_one_picture_that_says_every_figure(tmp_path):
-    """The chart is well-formed, names each bar, and draws lengths in proportion."""
-    path = tmp_path / "plots" / "bars.svg"
-    write_bars(path, "A < B", [("one", 1.0, "1 req/s"), ("two", 2.0, "2 req/s")])
-    root = ET.fromstring(path.read_text(encoding="utf-8"))
-    texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert texts == ["A < B", "one", "1 req/s", "two", "2 req/s"]
-    one, two = (float(bar.get("width", 0)) for bar in root.iter("{http://www.w3.org/2000/svg}rect"))
-    assert two == 2 * one
