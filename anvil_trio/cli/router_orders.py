@@ -69,7 +69,7 @@ class HttpOrders:
     ) -> bool:
         reply = await _ask(self._question(action, tier, timeout_s=timeout_s, reason=reason))
         try:
-            return judge(action, reply, read_rows(action, reply)) is None
+            return judge(action, reply, read_rows(action, reply, tier)) is None
         except CommandFailed as failed:
             raise LifecycleFailed(failed.failure.code) from None
 

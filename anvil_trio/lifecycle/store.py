@@ -37,6 +37,7 @@ _LOCK = "serves-switch-promotion.lock"
 _FOLDER = re.compile(r"([0-9]{6,9})-[A-Za-z0-9_-]+")
 _OWNER_FOLDER = 0o700
 _OWNER_FILE = 0o600
+_OPEN_LOCK = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -58,7 +59,7 @@ def hold_lock(home: Path) -> Iterator[None]:
     try:
         folder = home / "locks"
         folder.mkdir(mode=_OWNER_FOLDER, parents=True, exist_ok=True)
-        descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _OWNER_FILE)
+        descriptor = os.open(folder / _LOCK, _OPEN_LOCK, _OWNER_FILE)
     except OSError:
         raise LifecycleFailed(Fault.NOT_SAVED) from None
     try:
