@@ -99,7 +99,7 @@ def said(capfd, monkeypatch):
 
 @pytest.mark.parametrize("leaf", LEAVES, ids=words_of)
 def test_no_file_is_waited_for_or_told(leaf, tmp_path, said, monkeypatch):
-    """R012: a pipe, a device, a loop, bytes of any kind in the place of each of an operator's files."""
+    """R012: a pipe, a device, a loop, bytes of any kind in the place of each file."""
     for number, (name, kind) in enumerate(product(FILES, KINDS)):
         home = tmp_path / f"kanarie-{number}"
         home.mkdir()
@@ -139,7 +139,7 @@ def no_home() -> None:
 
 @pytest.mark.parametrize("leaf", LEAVES, ids=words_of)
 def test_no_value_makes_a_command_fail_with_a_stack(leaf, tmp_path, said, monkeypatch):
-    """R012: what is no number, no text or no name, in each position, after the line and before it."""
+    """R012: what is no number, no text or no name, in each position, before and after."""
     monkeypatch.setenv("ANVIL_SERVING_HOME", str(tmp_path))
     values = ("", "nan", "inf", "-1", "kanarie\udcff", "kanarie\0", "kanarie\u202e", "--", "~")
     words = [

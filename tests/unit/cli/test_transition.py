@@ -235,7 +235,7 @@ def test_rows_that_nest_without_end_are_no_answer():
 
 
 def test_what_could_not_be_read_is_not_shown(capsys, monkeypatch):
-    """R012: a server that is no router of ours may say anything; none of it is told, as JSON neither."""
+    """R012: what a server says that is no router of ours is not told, also not as JSON."""
 
     async def answer(_):
         return {"tiers": [{"tier_id": CANARY}], "more": CANARY}

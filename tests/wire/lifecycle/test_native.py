@@ -154,7 +154,7 @@ async def test_a_group_whose_leader_is_gone_must_have_the_mark(tmp_path, one, ke
     (worker,) = [each for each in members_of(pid) if each != pid]
     told = json.loads(path.read_bytes())
     os.kill(pid, signal.SIGKILL)  # started a moment ago, by us
-    os.waitpid(pid, 0)
+    await trio.to_thread.run_sync(os.waitpid, pid, 0)
     path.write_text(json.dumps({**told, key: "another"}))
     await processes.stop(serve)
     assert is_alive(worker)
