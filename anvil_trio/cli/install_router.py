@@ -3,13 +3,14 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 import msgspec
 from pydantic import JsonValue
 
 from anvil_trio.cli.envelope import CommandFailed
 from anvil_trio.cli.exits import Exit
-from anvil_trio.cli.router_client import Question, ask_router
+from anvil_trio.cli.router_client import SHA256, Question, ask_router
 from anvil_trio.cli.transition import Order
 from anvil_trio.cli.transition_reply import Row, judge, read_rows
 from anvil_trio.installation.faults import InstallFailed
@@ -32,7 +33,7 @@ class _Page(msgspec.Struct):
     """The two keys of the status page that are of interest here."""
 
     started_at: str
-    installed_config_sha256: str
+    installed_config_sha256: Annotated[str, msgspec.Meta(pattern=SHA256)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ class SecondsRange(click.FloatRange):
     """A number within bounds; what is no number at all lies within none."""
 
     def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+        self, value: float, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         """The number, or a usage error."""
         number: float = super().convert(value, param, ctx)
