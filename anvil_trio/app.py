@@ -8,9 +8,8 @@ gives and this one cannot is in docs/discussion/stock-hypercorn.md.
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 
-from anvil_trio.config.load import config_path
+from anvil_trio.config.load import config_path, current_folder
 from anvil_trio.config.problems import ConfigError
 from anvil_trio.config.source import ConfigSource
 from anvil_trio.generations import open_app
@@ -39,7 +38,7 @@ class StockApp:
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
         try:
-            path = config_path(self._environ.get("ANVIL_CONFIG"), self._environ, Path.cwd())
+            path = config_path(self._environ.get("ANVIL_CONFIG"), self._environ, current_folder())
             source = ConfigSource(path, self._environ)
             config = source.load()
             async with open_app(config, source.resolve(config), source) as self._app:

@@ -199,7 +199,8 @@ async def open_generation(
     if life is None:
         life = Lifetime()
         life.take_over()
-    house.meters.cover(config)
+    if life.is_current:
+        house.meters.cover(config)  # of one that may yet be given up, whoever lets it take over
     transports: Transports = {
         (TierId(tier.id), member_id): make_transport(
             tier.endpoint_of(member_id), keepalive_s=tier.upstream_keepalive_s

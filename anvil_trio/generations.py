@@ -131,6 +131,7 @@ class Generations:
         known = {TierId(tier.id) for tier in old.config.tiers}
         for tier in new.config.tiers:
             self._reconfigure(tier, new, is_new=TierId(tier.id) not in known)
+        self._house.meters.cover(new.config)  # before what it has found so far is published
         new.life.take_over()
         old.life.retire()
         self._current, self._secrets = new, secrets

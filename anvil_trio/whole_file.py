@@ -1,11 +1,12 @@
 """A file that is replaced whole or not at all, whatever happens to the process meanwhile."""
 
 import os
+import stat
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["flush_folder", "replace_whole", "write_beside"]
+__all__ = ["flush_folder", "keep_rights", "replace_whole", "write_beside"]
 
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 _OWNER_ONLY = 0o600
@@ -39,6 +40,21 @@ def write_beside(
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
+
+
+def keep_rights(path: Path, descriptor: int) -> None:
+    """Let whoever could read the file at `path` read what takes its place; raises OSError.
+
+    Where there is none yet, nothing is changed.
+    """
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return
+    mine = os.fstat(descriptor)
+    if (found.st_uid, found.st_gid) != (mine.st_uid, mine.st_gid):
+        os.fchown(descriptor, found.st_uid, found.st_gid)
+    os.fchmod(descriptor, stat.S_IMODE(found.st_mode))
 
 
 def flush_folder(folder: Path) -> None:

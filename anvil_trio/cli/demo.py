@@ -12,6 +12,7 @@ from anvil_trio.cli.exits import Exit
 from anvil_trio.cli.running import run
 from anvil_trio.cli.stage import ConsoleStage
 from anvil_trio.cli.usage import BadUsage
+from anvil_trio.cli.values import SecondsRange
 from anvil_trio.demo.engine import EngineOptions
 from anvil_trio.demo.run import DemoOptions, run_demo
 from anvil_trio.demo.serve import serve_until_signalled
@@ -80,7 +81,7 @@ def demo(urls: tuple[str, ...], model: str | None, port: int, *, is_once: bool) 
 )
 @click.option(
     "--tokens-per-second",
-    type=click.FloatRange(0, min_open=True),
+    type=SecondsRange(0, min_open=True),
     default=Pace().tokens_per_second,
     show_default=True,
     help="How fast each slot writes.",

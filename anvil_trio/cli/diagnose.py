@@ -4,7 +4,6 @@ It only reads. No engine is asked, and no request is ever sent again.
 """
 
 import os
-from pathlib import Path
 
 import click
 from pydantic import JsonValue
@@ -19,6 +18,7 @@ from anvil_trio.cli.replies import ActivePage, HistoryPage, RequestPage, StatusP
 from anvil_trio.cli.router_client import ACCESS_DENIED, ask_router
 from anvil_trio.cli.status import STATUS_PATH
 from anvil_trio.cli.usage import BadUsage
+from anvil_trio.config.load import current_folder
 from anvil_trio.names import is_correlation_token
 
 __all__ = ["Subject", "ask_about", "diagnose"]
@@ -98,7 +98,7 @@ def _run(
     async def ask() -> dict[str, JsonValue]:
         subject = Subject(request_id, session_id, active=is_active)
         told = Told(config, router_url, auth_env, timeout)
-        return await ask_about(subject, resolve_reach(told, os.environ, Path.cwd()))
+        return await ask_about(subject, resolve_reach(told, os.environ, current_folder()))
 
     tell("router diagnose", ask, render_diagnosis, is_json=is_json)
 

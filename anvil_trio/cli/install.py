@@ -27,6 +27,7 @@ from anvil_trio.cli.topology import CONFIG_OPTION, OVERLAY_OPTION, TOPOLOGY_OPTI
 from anvil_trio.cli.transition import NOT_CONFIRMED, ROUTER_URL_OPTION, Order
 from anvil_trio.cli.transition_reply import read_rows
 from anvil_trio.cli.usage import BadUsage
+from anvil_trio.cli.values import SecondsRange
 from anvil_trio.installation.journal import HOW_TO_GO_ON
 from anvil_trio.installation.payload import payload_of
 from anvil_trio.installation.protocol import Step
@@ -132,7 +133,7 @@ def _current_tiers(router_url: str | None) -> list[str]:
     """The tiers of the running router, in its order. Raises CommandFailed."""
     order = Order("status", None, None, router_url, _STATUS_TIMEOUT_S, "", is_confirmed=False)
     reply = trio.run(ask_router, order.question(os.environ))
-    return [row.tier_id for row in read_rows(order.action, reply)]
+    return [row.tier_id for row in read_rows(order.action, reply, None)]
 
 
 def _plan(snapshot: Snapshot, current: list[str], drain_timeout: float) -> dict[str, JsonValue]:
@@ -173,7 +174,7 @@ INSTALL_CONFIG = click.Command(
         ROUTER_URL_OPTION,
         click.Option(
             ["--drain-timeout"],
-            type=click.FloatRange(0, _MAX_DRAIN_S, min_open=True),
+            type=SecondsRange(0, _MAX_DRAIN_S, min_open=True),
             default=120.0,
             show_default=True,
             help="Seconds that all running requests have together, with --restart.",

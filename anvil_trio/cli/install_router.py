@@ -3,13 +3,14 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 import msgspec
 from pydantic import JsonValue
 
 from anvil_trio.cli.envelope import CommandFailed
 from anvil_trio.cli.exits import Exit
-from anvil_trio.cli.router_client import Question, ask_router
+from anvil_trio.cli.router_client import SHA256, Question, ask_router
 from anvil_trio.cli.transition import Order
 from anvil_trio.cli.transition_reply import Row, judge, read_rows
 from anvil_trio.installation.faults import InstallFailed
@@ -32,7 +33,7 @@ class _Page(msgspec.Struct):
     """The two keys of the status page that are of interest here."""
 
     started_at: str
-    installed_config_sha256: str
+    installed_config_sha256: Annotated[str, msgspec.Meta(pattern=SHA256)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class HttpRouter:
         """Its process, its digest and its tiers."""
         question = self._question("status", timeout_s=_LOOK_S)
         page = await self._read(replace(question, path="/v1/router/status", query={}))
-        rows = _rows("status", await _ask(question))
+        rows = _rows("status", await _ask(question), None)
         tiers = tuple(
             TierRow(
                 tier_id=row.tier_id,
@@ -89,7 +90,7 @@ class HttpRouter:
         self, action: str, tier_id: str, *, timeout_s: float = _TIMEOUT_S
     ) -> bool:
         reply = await _ask(self._question(action, tier_id, timeout_s=timeout_s))
-        return judge(action, reply, _rows(action, reply)) is None
+        return judge(action, reply, _rows(action, reply, tier_id)) is None
 
     async def _read(self, question: Question) -> _Page:
         try:
@@ -102,9 +103,9 @@ class HttpRouter:
         return order.question(self.environ)
 
 
-def _rows(action: str, reply: Mapping[str, JsonValue]) -> list[Row]:
+def _rows(action: str, reply: Mapping[str, JsonValue], tier_id: str | None) -> list[Row]:
     try:
-        return [*read_rows(action, reply)]
+        return [*read_rows(action, reply, tier_id)]
     except CommandFailed as failed:
         raise InstallFailed(failed.failure.code, is_unsure=True) from None
 

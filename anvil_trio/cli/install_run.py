@@ -15,7 +15,7 @@ from anvil_trio.cli.envelope import CommandFailed
 from anvil_trio.cli.install_router import HttpRouter
 from anvil_trio.cli.install_words import explain_code
 from anvil_trio.config.document import MAX_CONFIG_BYTES
-from anvil_trio.config.load import config_path, home_path
+from anvil_trio.config.load import config_path, current_folder, home_path
 from anvil_trio.config.problems import ConfigError
 from anvil_trio.config.regular import read_regular
 from anvil_trio.installation.faults import InstallFailed, InstallFault
@@ -38,7 +38,7 @@ _INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def live_file(told_path: str | None) -> LiveFile:
     """The router's own file: as told, else where `router run` looks. Raises CommandFailed."""
     try:
-        return LiveFile(config_path(told_path, os.environ, Path.cwd()))
+        return LiveFile(config_path(told_path, os.environ, current_folder()))
     except (OSError, ValueError, RuntimeError):  # a folder that is gone; no home for ~
         raise CommandFailed(explain_code(InstallFault.LIVE_UNREADABLE)) from None
     except InstallFailed as failed:
@@ -68,7 +68,7 @@ def install(
     """
     environ = os.environ
     try:
-        home = home_path(environ, Path.cwd())
+        home = home_path(environ, current_folder())
         settings = _settings(home, needs_command=is_restart)
         command = settings.restart_command or ()
         restart = partial(run_restart, command, home, settings.restart_timeout_s)

@@ -1,5 +1,6 @@
 """How the commands that only read find the router and what opens it: options, file, environment."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +16,10 @@ from anvil_trio.cli.diagnostics_settings import (
 from anvil_trio.cli.envelope import CommandFailed, Failure
 from anvil_trio.cli.exits import Exit
 from anvil_trio.cli.router_client import Question
+from anvil_trio.cli.values import SecondsRange
 from anvil_trio.config.load import expand_path, home_file, resolve_secret
 from anvil_trio.config.protected import read_protected
+from anvil_trio.config.regular import read_regular
 from anvil_trio.config.secrets import look_up, parse_env
 from anvil_trio.config.urls import router_fault
 from anvil_trio.names import is_env_name
@@ -105,7 +108,7 @@ def reach_params() -> Sequence[click.Parameter]:
         ),
         click.Option(
             ["--timeout"],
-            type=click.FloatRange(0, MAX_TIMEOUT_S, min_open=True),
+            type=SecondsRange(0, MAX_TIMEOUT_S, min_open=True),
             help="Seconds that each answer of the router may take, at most 30; 10 by default.",
         ),
     )
@@ -129,14 +132,13 @@ def resolve_reach(told: Told, environ: Mapping[str, str], cwd: Path) -> Reach:
 def _settings(told: str | None, environ: Mapping[str, str], cwd: Path) -> Settings:
     if told is None:
         path = home_file(SETTINGS_NAME, environ, cwd)
-        if not path.exists():
+        if not os.path.lexists(path):
             return Settings()
     else:
         path = cwd / expand_path(told, environ)
     try:
-        with path.open("rb") as file:
-            found = parse_settings(file.read(MAX_SETTINGS_BYTES + 1))
-    except (OSError, ValueError):  # ValueError: a path with a null character
+        found = parse_settings(read_regular(path, MAX_SETTINGS_BYTES))
+    except (OSError, ValueError):  # ValueError: a path with a null character, or no plain file
         found = None
     if found is None:
         raise CommandFailed(_BAD_SETTINGS)

@@ -4,7 +4,6 @@ import ipaddress
 import os
 import sys
 from functools import partial
-from pathlib import Path
 
 import click
 
@@ -16,7 +15,7 @@ from anvil_trio.cli.running import run, tell_problems
 from anvil_trio.cli.status import status
 from anvil_trio.cli.top import top
 from anvil_trio.cli.transition import TRANSITIONS
-from anvil_trio.config.load import config_path
+from anvil_trio.config.load import config_path, current_folder
 from anvil_trio.config.model import RouterConfig
 from anvil_trio.config.problems import ConfigError
 from anvil_trio.config.source import ConfigSource
@@ -76,7 +75,7 @@ def run_in_foreground(told_path: str | None, policy_path: str | None, host: str,
 
 
 def _loaded(told_path: str | None, policy_path: str | None) -> tuple[ConfigSource, RouterConfig]:
-    cwd = Path.cwd()
+    cwd = current_folder()
     path = config_path(told_path, os.environ, cwd)
     source = ConfigSource(path, os.environ, policy_path, cwd)
     try:

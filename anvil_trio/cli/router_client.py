@@ -19,9 +19,11 @@ from anvil_trio.config.json_object import read_json_object
 from anvil_trio.upstream.stream import Head, UpstreamStream
 from anvil_trio.upstream.transport import MemberTransport
 
-__all__ = ["ACCESS_DENIED", "MAX_REPLY_BYTES", "ORDER_REFUSALS", "Question", "ask_router"]
+__all__ = ["ACCESS_DENIED", "MAX_REPLY_BYTES", "ORDER_REFUSALS", "SHA256", "Question", "ask_router"]
 
 MAX_REPLY_BYTES = 262_144
+SHA256 = r"\A[0-9a-f]{64}\Z"
+"""What a router's word for a configuration looks like."""
 
 ACCESS_DENIED = Failure(
     Exit.TRANSPORT, "router_access_denied", "The router does not accept this token."

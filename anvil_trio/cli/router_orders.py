@@ -1,5 +1,6 @@
 """The orders of a switch, as requests to a running router."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
@@ -8,7 +9,7 @@ import trio
 from pydantic import JsonValue
 
 from anvil_trio.cli.envelope import CommandFailed
-from anvil_trio.cli.router_client import Question, ask_router
+from anvil_trio.cli.router_client import SHA256, Question, ask_router
 from anvil_trio.cli.transition import Order
 from anvil_trio.cli.transition_reply import judge, read_rows
 from anvil_trio.lifecycle.faults import LifecycleFailed
@@ -35,7 +36,7 @@ class HttpOrders:
             return None
         page = replace(question, path="/v1/router/status", query={}, body=None)
         digest = (await _ask(page)).get("installed_config_sha256")
-        if not isinstance(digest, str):
+        if not isinstance(digest, str) or re.search(SHA256, digest) is None:
             raise LifecycleFailed("router_response_invalid")
         return digest
 
@@ -69,7 +70,7 @@ class HttpOrders:
     ) -> bool:
         reply = await _ask(self._question(action, tier, timeout_s=timeout_s, reason=reason))
         try:
-            return judge(action, reply, read_rows(action, reply)) is None
+            return judge(action, reply, read_rows(action, reply, tier)) is None
         except CommandFailed as failed:
             raise LifecycleFailed(failed.failure.code) from None
 

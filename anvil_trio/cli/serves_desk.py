@@ -12,7 +12,7 @@ import click
 from anvil_trio.cli.envelope import CommandFailed, Failure
 from anvil_trio.cli.router_orders import HttpOrders
 from anvil_trio.cli.serves_words import EVENTS_INVALID, MANIFEST_INVALID, PROFILES_INVALID
-from anvil_trio.config.load import expand_path, home_path
+from anvil_trio.config.load import current_folder, expand_path, home_path
 from anvil_trio.config.problems import ConfigError, ConfigProblem
 from anvil_trio.lifecycle.desk import Desk
 from anvil_trio.lifecycle.engines import Engines
@@ -75,7 +75,7 @@ class Place:
     manifest_path: str | None
     config_path: str | None = None
     router_url: str | None = None
-    home: Path = field(default_factory=lambda: home_path(os.environ, Path.cwd()))
+    home: Path = field(default_factory=lambda: home_path(os.environ, current_folder()))
 
     @property
     def file(self) -> Path:
@@ -140,4 +140,4 @@ class Place:
     def _at(self, told: str | None, name: str) -> Path:
         if told is None:
             return self.home / name
-        return Path.cwd() / expand_path(told, os.environ)
+        return current_folder() / expand_path(told, os.environ)

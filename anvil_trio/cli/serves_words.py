@@ -2,6 +2,7 @@
 
 from anvil_trio.cli.envelope import Failure
 from anvil_trio.cli.exits import Exit
+from anvil_trio.cli.router_client import ORDER_REFUSALS
 from anvil_trio.cli.router_orders import ACTIVATION_REFUSED
 from anvil_trio.lifecycle.faults import Fault
 from anvil_trio.lifecycle.guard import LifecycleRefusal
@@ -36,6 +37,7 @@ UNKNOWN_GROUP = Failure(Exit.USAGE, "serves_group_unknown", "The serves files ha
 NO_SUCH_ALIAS = Failure(Exit.USAGE, "alias_unknown", "The configuration has no such alias.")
 
 _EXECUTION = {
+    **{code: failure.message for code, failure in ORDER_REFUSALS.items()},
     Fault.LOCKED.value: "Another command is changing serves; nothing was done.",
     Fault.UNFINISHED.value: "An operation broke off; take it up or roll it back first.",
     Fault.UNREADABLE.value: "A journal, or a configuration kept with it, is damaged.",

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 
 import click
 import msgspec
@@ -15,6 +14,7 @@ from anvil_trio.cli.reach import Reach, Told, reach_params, resolve_reach
 from anvil_trio.cli.reading import tell
 from anvil_trio.cli.replies import StatusPage, plain_text, read_page
 from anvil_trio.cli.router_client import ask_router
+from anvil_trio.config.load import current_folder
 
 __all__ = ["STATUS_PATH", "ask_status", "render_status", "status"]
 
@@ -69,7 +69,7 @@ def _run(
 ) -> None:
     async def ask() -> dict[str, JsonValue]:
         told = Told(config, router_url, auth_env, timeout)
-        return await ask_status(resolve_reach(told, os.environ, Path.cwd()))
+        return await ask_status(resolve_reach(told, os.environ, current_folder()))
 
     tell("router status", ask, render_status, is_json=is_json)
 

@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Protocol
 
 import click
@@ -39,6 +38,8 @@ from anvil_trio.cli.top_model import (
 from anvil_trio.cli.top_model import Told as FeedTold
 from anvil_trio.cli.top_replies import read_message, read_tiers
 from anvil_trio.cli.top_view import render_top
+from anvil_trio.cli.values import SecondsRange
+from anvil_trio.config.load import current_folder
 
 __all__ = ["RouterSource", "Source", "show_once", "top", "watch"]
 
@@ -174,7 +175,7 @@ def _run(
         nonlocal failure
         try:
             told = Told(config, router_url, auth_env, timeout)
-            source = RouterSource(resolve_reach(told, os.environ, Path.cwd()))
+            source = RouterSource(resolve_reach(told, os.environ, current_folder()))
             if is_once or not console.is_terminal or console.is_dumb_terminal:
                 await show_once(source, console)
             else:
@@ -195,7 +196,7 @@ top = click.Command(
         *reach_params(),
         click.Option(
             ["--interval"],
-            type=click.FloatRange(0.2, 60),
+            type=SecondsRange(0.2, 60),
             default=1.0,
             show_default=True,
             help="Seconds between two looks at the pages; the feed tells changes at once.",

@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import click
 from pydantic import JsonValue
@@ -12,7 +11,7 @@ from anvil_trio.cli.closed import ClosedCommand
 from anvil_trio.cli.envelope import Failure, render_envelope
 from anvil_trio.cli.exits import Exit
 from anvil_trio.config.document import MAX_CONFIG_BYTES
-from anvil_trio.config.load import expand_path, topology_path
+from anvil_trio.config.load import current_folder, expand_path, topology_path
 from anvil_trio.config.regular import read_regular
 from anvil_trio.topology.codes import RefusalCode
 from anvil_trio.topology.document import parse_topology
@@ -44,7 +43,7 @@ def topology() -> None:
 def capture_snapshot(config: str, topology: str | None, overlay: str | None) -> Snapshot | Refused:
     """Read each file once and validate what was read; no path is opened again afterwards."""
     try:
-        source = read_regular(Path.cwd() / expand_path(config, os.environ), MAX_CONFIG_BYTES)
+        source = read_regular(current_folder() / expand_path(config, os.environ), MAX_CONFIG_BYTES)
     except _NOT_READ:
         return Refused(RefusalCode.ROUTER_CONFIG_INVALID, None)
     return validate_snapshot(source, _capture_topology(topology, overlay))
@@ -52,7 +51,7 @@ def capture_snapshot(config: str, topology: str | None, overlay: str | None) -> 
 
 def _capture_topology(topology: str | None, overlay: str | None) -> TopologyBytes | None:
     try:
-        cwd = Path.cwd()
+        cwd = current_folder()
         base = read_regular(topology_path(topology, os.environ, cwd), MAX_CONFIG_BYTES)
         if overlay is None:
             return TopologyBytes(base)

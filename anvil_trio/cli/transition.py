@@ -13,6 +13,7 @@ from anvil_trio.cli.envelope import CommandFailed, Failure, render_envelope
 from anvil_trio.cli.exits import Exit
 from anvil_trio.cli.router_client import Question, ask_router
 from anvil_trio.cli.transition_reply import Row, judge, read_rows, render_rows
+from anvil_trio.cli.values import SecondsRange, Sendable
 from anvil_trio.config.load import resolve_secret
 from anvil_trio.config.urls import router_fault
 
@@ -103,18 +104,30 @@ ROUTER_URL_OPTION = click.Option(
 
 def _options(action: str) -> Sequence[click.Parameter]:
     return (
-        click.Option(["--tier"], metavar="ID", required=action != "status", help="The tier."),
-        click.Option(["--member"], metavar="ID", help="One member of the tier; else the tier."),
+        click.Option(
+            ["--tier"],
+            type=Sendable(),
+            metavar="ID",
+            required=action != "status",
+            help="The tier.",
+        ),
+        click.Option(
+            ["--member"],
+            type=Sendable(),
+            metavar="ID",
+            help="One member of the tier; else the tier.",
+        ),
         ROUTER_URL_OPTION,
         click.Option(
             ["--timeout"],
-            type=click.FloatRange(0, _MAX_TIMEOUT_S, min_open=True),
+            type=SecondsRange(0, _MAX_TIMEOUT_S, min_open=True),
             default=30.0,
             show_default=True,
             help="Seconds: how long a drain may take, else how long the router may.",
         ),
         click.Option(
             ["--reason"],
+            type=Sendable(),
             default="operator",
             show_default=True,
             help="Why it is quiesced: a code of letters, digits, - _ and dots.",
@@ -158,8 +171,9 @@ def _carry_out(command: str, order: Order, *, is_json: bool) -> None:
     rows: Sequence[Row] = ()
     failure: Failure | None = None
     try:
-        data = _ask(order)
-        rows = read_rows(order.action, data)
+        reply = _ask(order)
+        rows = read_rows(order.action, reply, order.tier)
+        data = reply  # nobody is shown what could not be read
         failure = judge(order.action, data, rows)
     except CommandFailed as failed:
         failure = failed.failure

@@ -63,20 +63,31 @@ _NOT_READMITTED = Failure(
 _NOT_READY = Failure(Exit.EXECUTION, "not_ready", "Not everything that was asked for is ready.")
 
 
-def read_rows(action: str, reply: Mapping[str, JsonValue]) -> Sequence[Row]:
-    """The rows of an answer. Raises CommandFailed for what is none."""
+def read_rows(action: str, reply: Mapping[str, JsonValue], tier_id: str | None) -> Sequence[Row]:
+    """The rows of an answer to an order about `tier_id`; None: all that there are.
+
+    Raises CommandFailed for what is no answer, or one about another tier or about one twice.
+    """
     try:
-        match action:
-            case "quiesce":
-                return [msgspec.convert(reply, _Quiesced).result]
-            case "drain":
-                return [msgspec.convert(reply, _Drained).result.snapshot]
-            case "readmit":
-                return msgspec.convert(reply, _Readmitted).result.status.tiers
-            case _:
-                return msgspec.convert(reply, _Status).tiers
-    except msgspec.ValidationError:
+        rows = _rows(action, reply)
+    except (msgspec.ValidationError, RecursionError):
         raise CommandFailed(_INVALID) from None
+    ids = [row.tier_id for row in rows]
+    if len(set(ids)) < len(ids) or (tier_id is not None and ids != [tier_id]):
+        raise CommandFailed(_INVALID)
+    return rows
+
+
+def _rows(action: str, reply: Mapping[str, JsonValue]) -> Sequence[Row]:
+    match action:
+        case "quiesce":
+            return [msgspec.convert(reply, _Quiesced).result]
+        case "drain":
+            return [msgspec.convert(reply, _Drained).result.snapshot]
+        case "readmit":
+            return msgspec.convert(reply, _Readmitted).result.status.tiers
+        case _:
+            return msgspec.convert(reply, _Status).tiers
 
 
 def judge(action: str, reply: Mapping[str, JsonValue], rows: Sequence[Row]) -> Failure | None:

@@ -8,11 +8,29 @@ from dataclasses import dataclass, field
 
 from anvil_trio.config.problems import ConfigError, ConfigProblem, ProblemCode
 
-__all__ = ["MAX_CONFIG_BYTES", "Document", "parse_document"]
+__all__ = ["MAX_CONFIG_BYTES", "MAX_DOTS", "MAX_KEY_PARTS", "Document", "parse_document"]
 
 MAX_CONFIG_BYTES = 1_048_576
 """A configuration is never larger; readers take one byte more, to see that there is one."""
 
+MAX_KEY_PARTS = 80
+"""How many names one key may have, joined by dots; each costs the parser all those before it."""
+MAX_DOTS = 50_000
+"""How many dots all keys of a file, and its numbers, may have together, for the same reason."""
+
+# What is no key: texts, whose dots mean nothing, and comments. A text that has no end is a syntax
+# fault, which the parser finds; here it ends with the file.
+_NO_KEYS = re.compile(
+    r'"{3}(?:[^"\\]|\\.|"(?!""))*+(?:"{3,5}|\Z)'
+    r"|'{3}(?:[^']|'(?!''))*+(?:'{3,5}|\Z)"
+    r'|"(?:[^"\\\n]|\\.)*+(?:"|$)'
+    r"|'[^'\n]*+(?:'|$)"
+    r"|\#[^\n]*+",
+    re.DOTALL | re.MULTILINE,
+)
+_NAME_AND_DOT = r"[A-Za-z0-9_-]++[ \t]*+\.[ \t]*+"
+_BEGINNING = r"(?<![A-Za-z0-9_-])"
+_LONG_KEY = re.compile(f"{_BEGINNING}(?:{_NAME_AND_DOT}){{{MAX_KEY_PARTS}}}")
 _TOML_POSITION = re.compile(r"\((at line [0-9]+, column [0-9]+|at end of document)\)\Z")
 
 
@@ -37,6 +55,9 @@ def parse_document(data: bytes) -> Document:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         raise _whole_file(ProblemCode.NOT_UTF8, "the file is not UTF-8") from None
+    keys = _NO_KEYS.sub("_", text)  # each text is one name, if it is part of a key at all
+    if keys.count(".") > MAX_DOTS or _LONG_KEY.search(keys):
+        raise _whole_file(ProblemCode.NOT_TOML, "the file is nested too deeply")
     try:
         tree: Mapping[str, object] = tomllib.loads(text)
     except RecursionError:

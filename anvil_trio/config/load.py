@@ -4,6 +4,7 @@ What is asked of the environment and of the current directory is handed in, so t
 depends on nothing else. No message names a path, a variable or a value.
 """
 
+import os
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from anvil_trio.config.secrets import Secrets, look_up, parse_env
 __all__ = [
     "check_tls_files",
     "config_path",
+    "current_folder",
     "expand_path",
     "home_file",
     "home_path",
@@ -37,6 +39,7 @@ _NO_HOME_ENV = "ANVIL_SERVING_NO_HOME_ENV"
 _CONFIG_NAME = "router.toml"
 _TOPOLOGY_NAME = "operator-topology.toml"
 _ENV_NAME = ".env"
+_NOWHERE = Path("/nonexistent")
 
 
 def config_path(cli_path: str | None, environ: Mapping[str, str], cwd: Path) -> Path:
@@ -48,7 +51,15 @@ def config_path(cli_path: str | None, environ: Mapping[str, str], cwd: Path) -> 
     if cli_path is not None:
         return cwd / expand_path(cli_path, environ)
     at_home = home_file(_CONFIG_NAME, environ, cwd)
-    return at_home if at_home.is_file() else cwd / _CONFIG_NAME
+    return at_home if os.path.isfile(at_home) else cwd / _CONFIG_NAME  # noqa: PTH113 - never raises
+
+
+def current_folder() -> Path:
+    """The current directory; one that was taken away is a folder in which nothing is found."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return Path()
 
 
 def home_path(environ: Mapping[str, str], cwd: Path) -> Path:
@@ -183,7 +194,10 @@ def _operator_home(environ: Mapping[str, str]) -> Path:
 
 def _user_home(environ: Mapping[str, str]) -> Path:
     home = environ.get("HOME")
-    return Path(home) if home else Path.home()
+    try:
+        return Path(home) if home else Path.home()
+    except RuntimeError:  # a user whom the machine does not know
+        return _NOWHERE
 
 
 def _sources(environ: Mapping[str, str]) -> Iterator[Mapping[str, str]]:

@@ -48,6 +48,11 @@ class Lifetime:
         """How many requests hang on it now."""
         return self._users
 
+    @property
+    def is_current(self) -> bool:
+        """Whether it is heard."""
+        return self._phase is _Phase.CURRENT
+
     def dated(self, readiness: Readiness) -> Readiness:
         """The same, later than whatever any generation before this one has published."""
         return replace(readiness, generation=(self.number << 32) + readiness.generation)

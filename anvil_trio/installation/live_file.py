@@ -8,9 +8,8 @@
 A process that is killed at any moment leaves each of them as it was, or as it was to be.
 """
 
-import os
-import stat
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from anvil_trio.config.document import MAX_CONFIG_BYTES
@@ -22,7 +21,7 @@ from anvil_trio.installation.journal import (
     Journal,
     parse_journal,
 )
-from anvil_trio.whole_file import replace_whole
+from anvil_trio.whole_file import keep_rights, replace_whole
 
 __all__ = ["LiveFile"]
 
@@ -82,21 +81,13 @@ class LiveFile:
     def _replace(self, target: Path, data: bytes, fault: InstallFault) -> None:
         try:
             replace_whole(
-                target, data, beside=self._beside(".new"), set_rights=self._take_over_rights
+                target,
+                data,
+                beside=self._beside(".new"),
+                set_rights=partial(keep_rights, self._path),
             )
         except (OSError, ValueError):
             raise InstallFailed(fault) from None
-
-    def _take_over_rights(self, descriptor: int) -> None:
-        """Whoever could read the file can read what takes its place."""
-        try:
-            found = self._path.stat()
-        except FileNotFoundError:
-            return
-        mine = os.fstat(descriptor)
-        if (found.st_uid, found.st_gid) != (mine.st_uid, mine.st_gid):
-            os.fchown(descriptor, found.st_uid, found.st_gid)
-        os.fchmod(descriptor, stat.S_IMODE(found.st_mode))
 
     def _beside(self, suffix: str) -> Path:
         return self._path.with_name(self._path.name + suffix)

@@ -35,7 +35,7 @@ def capture_direct(path: Path) -> Payload | LifecycleRefusal:
 
     Raises ConfigError if it cannot be read or is not valid.
     """
-    config = parse_config(read_config(path))
+    config = parse_config(read_config(path, must_be_regular=True))
     if any(tier.is_replica for tier in config.tiers):
         return LifecycleRefusal.UNSUPPORTED
     return _payload(config)

@@ -1,6 +1,7 @@
 """What was done, as lines of a file, and told to another program if the operator wants that."""
 
 import os
+import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,6 +19,11 @@ __all__ = ["EVENT_KEYS", "EventKind", "Events"]
 EVENT_KEYS = ("time", "kind", "subject", "operation")
 _WITHIN_S = 35.0
 _MAX_FILE_BYTES = 16_777_216
+# Non-blocking: nobody is waited for who would read a pipe in the file's place.
+_APPEND = (
+    os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    | os.O_NOCTTY
+)  # fmt: skip
 
 
 class EventKind(StrEnum):
@@ -53,10 +59,11 @@ class Events:
         try:
             self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
             with suppress(FileNotFoundError):
-                if path.stat().st_size > _MAX_FILE_BYTES:
+                if path.lstat().st_size > _MAX_FILE_BYTES:
                     path.replace(path.with_name("events.jsonl.1"))
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-            with os.fdopen(os.open(path, flags, 0o600), "ab") as file:
+            with os.fdopen(os.open(path, _APPEND, 0o600), "ab") as file:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    return False
                 file.write(msgspec.json.encode(event) + b"\n")
                 file.flush()
                 os.fsync(file.fileno())

@@ -1,5 +1,6 @@
 """The operator's files on disk: found, read once, and checked as a whole."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,7 +37,7 @@ class Captured:
 def capture(path: Path) -> Captured:
     """What is at `path` now."""
     try:
-        data = read_config(path)
+        data = _read(path)
         return Captured(data, parse_config(data))
     except ConfigError:
         return Captured(b"", None)
@@ -53,7 +54,7 @@ def read_manifest(path: Path) -> Manifest:
     if len(files) > _MAX_FILES:
         words = f"must be a set of at most {_MAX_FILES} files"
         raise ConfigError([ConfigProblem("", ProblemCode.TOO_LARGE, words)])
-    manifest = parse_manifest([read_config(each) for each in files])
+    manifest = parse_manifest([_read(each) for each in files])
     problems = [
         ConfigProblem(key, ProblemCode.FILE_UNREADABLE, _MISSING)
         for key, name in _with_configs(manifest)
@@ -66,13 +67,13 @@ def read_manifest(path: Path) -> Manifest:
 
 def read_profiles(folder: Path, manifest: Manifest) -> tuple[Profile, ...]:
     """The profiles beside a manifest. Raises ConfigError, also if there are none."""
-    return parse_profiles(read_config(folder / _PROFILES), manifest)
+    return parse_profiles(_read(folder / _PROFILES), manifest)
 
 
 def read_events(folder: Path) -> EventSettings:
     """The event settings beside a manifest; the defaults without a file. Raises ConfigError."""
     path = folder / _EVENTS
-    return parse_events(read_config(path)) if path.exists() else EventSettings()
+    return parse_events(_read(path)) if os.path.lexists(path) else EventSettings()
 
 
 def _with_configs(manifest: Manifest) -> Iterator[tuple[str, str]]:
@@ -89,7 +90,11 @@ def _with_configs(manifest: Manifest) -> Iterator[tuple[str, str]]:
 
 def _is_readable(path: Path) -> bool:
     try:
-        with path.open("rb") as file:
-            return len(file.read(MAX_CONFIG_BYTES + 1)) <= MAX_CONFIG_BYTES
-    except (OSError, ValueError):
+        return len(_read(path)) <= MAX_CONFIG_BYTES
+    except ConfigError:
         return False
+
+
+def _read(path: Path) -> bytes:
+    """A plain file: nobody who writes into a pipe is waited for."""
+    return read_config(path, must_be_regular=True)

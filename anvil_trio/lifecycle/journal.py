@@ -4,11 +4,21 @@ What an operation is about is written down in full when it begins, so that whoev
 nothing but the manifest's serves. A file is taken as a whole or not at all.
 """
 
-from typing import Final, Literal
+import math
+from typing import Annotated, Final, Literal
 
 import msgspec
 
-from anvil_trio.lifecycle.progress import Extent, Goal, Order, Path, Progress, Status, Step
+from anvil_trio.lifecycle.progress import (
+    Extent,
+    Goal,
+    Order,
+    Path,
+    Progress,
+    Status,
+    Step,
+    is_possible,
+)
 
 __all__ = [
     "MAX_JOURNAL_BYTES",
@@ -25,6 +35,8 @@ MAX_JOURNAL_BYTES = 1_048_576
 SCHEMA: Final = "anvil-serving.serves-switch-operation/v1"
 
 Kind = Literal["promotion", "mode"]
+_Digest = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+_ErrorCode = Annotated[str, msgspec.Meta(pattern=r"\A[a-z_]{1,64}\Z")]
 
 
 class CorruptJournal(ValueError):  # noqa: N818 - named by what it is
@@ -42,7 +54,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The tiers that take nothing while it takes over."""
     opens: tuple[str, ...]
     """Those that are opened in the end."""
-    config_sha256: str | None = None
+    config_sha256: _Digest | None = None
     """The router's configuration; None: it stays as it is."""
     gate: tuple[str, ...] = ()
     startup_timeout_s: float = 600.0
@@ -66,7 +78,7 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     rollback: Side
     drain_timeout_s: float
     poll_interval_s: float
-    error: str | None = None
+    error: _ErrorCode | None = None
     """The code of the last failure."""
 
     @property
@@ -112,9 +124,14 @@ def parse_journal(data: bytes) -> Journal:
     if len(data) > MAX_JOURNAL_BYTES:
         raise CorruptJournal
     try:
-        return _DECODER.decode(data)
+        journal = _DECODER.decode(data)
     except (msgspec.DecodeError, RecursionError):
         raise CorruptJournal from None
+    times = (journal.drain_timeout_s, journal.poll_interval_s)
+    bounds = (journal.target.startup_timeout_s, journal.rollback.startup_timeout_s)
+    if not is_possible(journal.progress) or not all(0 < s < math.inf for s in (*times, *bounds)):
+        raise CorruptJournal
+    return journal
 
 
 def render_journal(journal: Journal) -> bytes:

@@ -4,6 +4,7 @@ It reads on whatever happens to the file: a serve must not stop because a disk i
 """
 
 import os
+import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -34,9 +35,14 @@ class _Bounded:
         self._size += os.write(self._file, data)
 
     def _open(self) -> None:
+        # Non-blocking: a pipe in the file's place would hold up whoever writes the log.
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-        self._file = os.open(self._path, flags, 0o600)
-        self._size = os.fstat(self._file).st_size
+        opened = os.open(self._path, flags | os.O_NONBLOCK | os.O_NOCTTY, 0o600)
+        found = os.fstat(opened)
+        if not stat.S_ISREG(found.st_mode):
+            os.close(opened)
+            raise OSError
+        self._file, self._size = opened, found.st_size
 
 
 def keep(source: int, path: Path, max_bytes: int) -> None:

@@ -6,11 +6,14 @@ import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
+from secrets import token_hex
 
 import msgspec
 import trio
 
+from anvil_trio.config.regular import read_regular
 from anvil_trio.lifecycle import gate, log_keeper
+from anvil_trio.lifecycle.bounded_run import environ_of_others
 from anvil_trio.lifecycle.faults import Fault, LifecycleFailed
 from anvil_trio.lifecycle.model import Serve, fill
 from anvil_trio.lifecycle.process_stat import (
@@ -31,8 +34,9 @@ _KILL_S = 5.0
 _PYTHON = (sys.executable, "-I", "-S")
 _MAX_PID_FILE_BYTES = 4096
 _CONNECT_S = 1.0
-_OURS = {"ANVIL_ROUTER_TOKEN"}
-"""What the operator gave to this command, and to no serve."""
+_MARK = "ANVIL_SERVE_MARK"
+"""The variable by which what a serve has started is known when its own process is gone."""
+_MAX_ENVIRON_BYTES = 4_194_304
 
 
 class Presence(StrEnum):
@@ -57,31 +61,20 @@ class NativeProcesses:
 
     async def find(self, serve: Serve) -> Presence:
         """Whether the process that was started for `serve` runs."""
-        try:
-            with self._pid_path(serve).open("rb") as file:
-                data = file.read(_MAX_PID_FILE_BYTES)
-        except FileNotFoundError:
-            return Presence.STOPPED
-        except OSError:
-            return Presence.MISMATCH
-        told = parse_pid_file(data)
-        if told is None:
-            return Presence.MISMATCH
-        if told.boot_id != _boot_id():
-            return Presence.STOPPED
-        found = _stat(told.pid)
-        if found is None or not found.is_alive:
-            return Presence.STOPPED
-        return Presence.RUNNING if is_same(told, found) else Presence.MISMATCH
+        return self._look(serve)[0]
 
     async def start(self, serve: Serve) -> None:
         """Start it if it does not run. It outlives this program. Raises LifecycleFailed.
 
         Its pid file is on the disk before its command begins, so whoever is killed here leaves a
-        process that is known, or none. That it starts does not mean that it will serve.
+        process that is known, or none. What an earlier one left running is ended first. That it
+        starts does not mean that it will serve.
         """
-        if await self.find(serve) is Presence.RUNNING:
+        presence, told = self._look(serve)
+        if presence is Presence.RUNNING:
             return
+        if presence is Presence.STOPPED and told is not None:
+            await self._end(serve, told)
         if await _is_taken(serve.port):
             raise LifecycleFailed(Fault.PORT_IN_USE)
         values = {"port": str(serve.port), "dir": str(self._folder)}
@@ -96,18 +89,43 @@ class NativeProcesses:
         Raises LifecycleFailed, having sent nothing, if another process has its pid by now; and if
         it would not go even so. Cancelled, the pid file stays.
         """
-        presence = await self.find(serve)
+        presence, told = self._look(serve)
         if presence is Presence.MISMATCH:
             raise LifecycleFailed(Fault.MISMATCH)
-        if presence is Presence.RUNNING:
-            told = parse_pid_file(self._pid_path(serve).read_bytes())
-            assert told is not None, "it was found a moment ago"
-            _send(told.pid, signal.SIGTERM)
-            if not await _is_gone(told.pid, serve.stop_timeout_s):
-                _send(told.pid, signal.SIGKILL)
-                if not await _is_gone(told.pid, _KILL_S):
-                    raise LifecycleFailed(Fault.NOT_STOPPED)
-        self._pid_path(serve).unlink(missing_ok=True)
+        if told is not None:
+            await self._end(serve, told)
+        try:
+            self._pid_path(serve).unlink(missing_ok=True)
+        except OSError:
+            raise LifecycleFailed(Fault.NOT_SAVED) from None
+
+    def _look(self, serve: Serve) -> tuple[Presence, PidFile | None]:
+        """Whether it runs, and which process was started for it since the machine was."""
+        try:
+            data = read_regular(self._pid_path(serve), _MAX_PID_FILE_BYTES)
+        except FileNotFoundError:
+            return Presence.STOPPED, None
+        except (OSError, ValueError):
+            return Presence.MISMATCH, None
+        told = parse_pid_file(data)
+        if told is None:
+            return Presence.MISMATCH, None
+        if told.boot_id != _boot_id():
+            return Presence.STOPPED, None
+        found = _stat(told.pid)
+        if found is None or not found.is_alive:
+            return Presence.STOPPED, told
+        return (Presence.RUNNING if is_same(told, found) else Presence.MISMATCH), told
+
+    async def _end(self, serve: Serve, told: PidFile) -> None:
+        """End its process, or what that left in its group when it was gone."""
+        if not _is_ours(told):
+            return
+        _send(told.pid, signal.SIGTERM)
+        if not await _is_gone(told.pid, serve.stop_timeout_s):
+            _send(told.pid, signal.SIGKILL)
+            if not await _is_gone(told.pid, _KILL_S):
+                raise LifecycleFailed(Fault.NOT_STOPPED)
 
     def _pid_path(self, serve: Serve) -> Path:
         return self._pids / f"{serve.name}.json"
@@ -121,11 +139,12 @@ class NativeProcesses:
             log.close_reader()
             os.set_inheritable(word.reader, True)  # noqa: FBT003
             start = [*_PYTHON, str(Path(gate.__file__)), str(word.reader), str(self._folder)]
-            pid = _spawn([*start, *command], output=log.writer)
+            mark = token_hex(16)
+            pid = _spawn([*start, *command], output=log.writer, mark=mark)
             found = _stat(pid)
             if found is None:
                 raise OSError
-            known = PidFile(pid, found.start_time, _boot_id())
+            known = PidFile(pid, found.start_time, _boot_id(), mark)
             write_whole(self._pid_path(serve), msgspec.json.encode(known))
             os.write(word.writer, b"1")
 
@@ -148,15 +167,18 @@ class _Pipe:
                 os.close(descriptor)
 
 
-def _spawn(command: Sequence[str], *, stdin: int = -1, output: int = -1) -> int:
+def _spawn(
+    command: Sequence[str], *, stdin: int = -1, output: int = -1, mark: str | None = None
+) -> int:
     """Start a process in a session of its own, with nothing of ours but these descriptors."""
+    marked = {} if mark is None else {_MARK: mark}
     nowhere = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
     silent = [(os.POSIX_SPAWN_OPEN, each, os.devnull, os.O_WRONLY, 0) for each in (1, 2)]
     heard = [(os.POSIX_SPAWN_DUP2, output, each) for each in (1, 2)]
     return os.posix_spawn(
         command[0],
         [*command],
-        {name: value for name, value in os.environ.items() if name not in _OURS},
+        {**environ_of_others(), **marked},
         file_actions=[
             nowhere if stdin < 0 else (os.POSIX_SPAWN_DUP2, stdin, 0),
             *(silent if output < 0 else heard),
@@ -197,9 +219,33 @@ async def _is_gone(group: int, within_s: float) -> bool:
 
 
 def _has_members(group: int) -> bool:
+    return bool(_members(group))
+
+
+def _members(group: int) -> list[Stat]:
     pids = (int(path.name) for path in _PROC.iterdir() if path.name.isdigit())
     found = (_stat(pid) for pid in pids)
-    return any(each is not None and each.group == group and each.is_alive for each in found)
+    return [each for each in found if each is not None and each.group == group and each.is_alive]
+
+
+def _is_ours(told: PidFile) -> bool:
+    """Whether a group is that of the process that was started: by its leader, else by a mark.
+
+    Where the leader is gone, its number may have been another's in between, and so the group.
+    """
+    leader = _stat(told.pid)
+    if leader is not None and is_same(told, leader):
+        return True
+    return bool(told.mark) and any(_has_mark(each.pid, told.mark) for each in _members(told.pid))
+
+
+def _has_mark(pid: int, mark: str) -> bool:
+    try:
+        with (_PROC / str(pid) / "environ").open("rb") as file:
+            variables = file.read(_MAX_ENVIRON_BYTES).split(b"\0")
+    except OSError:
+        return False  # it is gone, or another user's
+    return f"{_MARK}={mark}".encode() in variables
 
 
 async def _is_taken(port: int) -> bool:

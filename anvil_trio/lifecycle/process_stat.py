@@ -32,6 +32,8 @@ class PidFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pid: int
     start_time: int
     boot_id: str
+    mark: str = ""
+    """What it and all that it started have in their environment."""
 
 
 def parse_stat(text: str) -> Stat | None:

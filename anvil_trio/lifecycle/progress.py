@@ -21,6 +21,7 @@ __all__ = [
     "begin",
     "entered",
     "fail",
+    "is_possible",
     "needs_opening",
     "resume",
     "roll_back",
@@ -192,6 +193,14 @@ def fail(progress: Progress) -> Progress:
     if progress.is_undoing:
         return replace(progress, status=Status.FAILED)
     return _undoing(progress)
+
+
+def is_possible(progress: Progress) -> bool:
+    """Whether an operation can be there; what was read from a disk may be anything."""
+    if progress.step is None:
+        return progress.status in {Status.COMPLETE, Status.FAILED}
+    is_on_path = progress.step in steps_of(progress.order, progress.path)
+    return is_on_path and progress.status is not Status.COMPLETE
 
 
 def needs_opening(progress: Progress) -> bool:

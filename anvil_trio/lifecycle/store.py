@@ -19,6 +19,7 @@ from pathlib import Path
 import msgspec
 
 from anvil_trio.config.document import MAX_CONFIG_BYTES
+from anvil_trio.config.regular import read_regular
 from anvil_trio.lifecycle.faults import Fault, LifecycleFailed
 from anvil_trio.lifecycle.journal import (
     MAX_JOURNAL_BYTES,
@@ -33,18 +34,19 @@ __all__ = ["OperationStore", "hold_lock", "write_whole"]
 
 _JOURNAL = "journal.json"
 _LOCK = "serves-switch-promotion.lock"
-_FOLDER = re.compile(r"([0-9]{6})-[A-Za-z0-9_-]+")
+_FOLDER = re.compile(r"([0-9]{6,9})-[A-Za-z0-9_-]+")
 _OWNER_FOLDER = 0o700
 _OWNER_FILE = 0o600
+_OPEN_LOCK = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 
 
-def write_whole(path: Path, data: bytes, *, mode: int = _OWNER_FILE) -> None:
-    """Replace the file at `path`, or leave it as it was; raises OSError."""
+def write_whole(path: Path, data: bytes) -> None:
+    """Replace the file at `path`, its owner's alone, or leave it as it was; raises OSError."""
     replace_whole(
         path,
         data,
         beside=path.with_name(f"{path.name}.new"),
-        set_rights=lambda descriptor: os.fchmod(descriptor, mode),
+        set_rights=lambda descriptor: os.fchmod(descriptor, _OWNER_FILE),
     )
 
 
@@ -57,7 +59,7 @@ def hold_lock(home: Path) -> Iterator[None]:
     try:
         folder = home / "locks"
         folder.mkdir(mode=_OWNER_FOLDER, parents=True, exist_ok=True)
-        descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _OWNER_FILE)
+        descriptor = os.open(folder / _LOCK, _OPEN_LOCK, _OWNER_FILE)
     except OSError:
         raise LifecycleFailed(Fault.NOT_SAVED) from None
     try:
@@ -81,11 +83,14 @@ class OperationStore:
 
         Raises LifecycleFailed if it could not be; then there is none.
         """
-        number = max((int(path.name[:6]) for path in self._folders()), default=0) + 1
+        number = max(map(_number_of, self._folders()), default=0) + 1
         journal = msgspec.structs.replace(journal, id=f"{number:06d}-{journal.kind}-{journal.name}")
+        if _FOLDER.fullmatch(journal.id) is None:  # nobody would ever find it again
+            raise LifecycleFailed(Fault.NOT_SAVED)
         try:
             folder = self._folder / journal.id
-            folder.mkdir(mode=_OWNER_FOLDER, parents=True)
+            self._folder.mkdir(mode=_OWNER_FOLDER, parents=True, exist_ok=True)
+            folder.mkdir(mode=_OWNER_FOLDER)
             for digest, data in configs.items():
                 write_whole(folder / f"{digest}.toml", data)
         except OSError:
@@ -119,14 +124,11 @@ class OperationStore:
 
     def _journals(self) -> Iterator[Journal]:
         """Every journal, the newest first. A folder without one was never an operation."""
-        for folder in sorted(self._folders(), reverse=True):
+        for folder in sorted(self._folders(), key=_number_of, reverse=True):
             data = _read(folder / _JOURNAL, MAX_JOURNAL_BYTES)
             if data is None:
                 continue
-            try:
-                yield parse_journal(data)
-            except CorruptJournal:
-                raise LifecycleFailed(Fault.UNREADABLE) from None
+            yield _parse(data, folder.name)
 
     def _folders(self) -> list[Path]:
         try:
@@ -137,12 +139,26 @@ class OperationStore:
             raise LifecycleFailed(Fault.UNREADABLE) from None
 
 
+def _number_of(folder: Path) -> int:
+    return int(folder.name.partition("-")[0])
+
+
+def _parse(data: bytes, folder_name: str) -> Journal:
+    """The journal of that folder. One that was copied there is not: it names where it is saved."""
+    try:
+        journal = parse_journal(data)
+    except CorruptJournal:
+        raise LifecycleFailed(Fault.UNREADABLE) from None
+    if journal.id != folder_name:
+        raise LifecycleFailed(Fault.UNREADABLE)
+    return journal
+
+
 def _read(path: Path, max_bytes: int) -> bytes | None:
     """The file, and at most one byte more than it may have; None if there is none."""
     try:
-        with path.open("rb") as file:
-            return file.read(max_bytes + 1)
+        return read_regular(path, max_bytes)
     except FileNotFoundError:
         return None
-    except OSError:
+    except (OSError, ValueError):  # ValueError: no plain file
         raise LifecycleFailed(Fault.UNREADABLE) from None

@@ -4,10 +4,10 @@ Which step comes next, and what a failure means, is `progress`'s to say; here is
 does. The walker must hold the lock.
 """
 
-import stat
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from anvil_trio.lifecycle.progress import (
     needs_opening,
 )
 from anvil_trio.lifecycle.store import OperationStore, write_whole
+from anvil_trio.whole_file import keep_rights, replace_whole
 
 __all__ = ["Switch"]
 
@@ -171,7 +172,7 @@ class Switch:
 
 def _read(path: Path) -> bytes | None:
     try:
-        return read_config(path)
+        return read_config(path, must_be_regular=True)
     except ConfigError:
         return None
 
@@ -185,7 +186,11 @@ def _replace(path: Path, data: bytes) -> None:
         if before is not None:
             digest = sha256(before).hexdigest()
             write_whole(path.with_name(f"{path.name}.{digest[:12]}.bak"), before)
-        mode = 0o600 if before is None else stat.S_IMODE(path.stat().st_mode)
-        write_whole(path, data, mode=mode)
+        replace_whole(
+            path,
+            data,
+            beside=path.with_name(f"{path.name}.new"),
+            set_rights=partial(keep_rights, path),
+        )
     except OSError:
         raise LifecycleFailed(Fault.NOT_INSTALLED) from None

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 from anvil_trio.names import TierId
 from anvil_trio.web.asgi import App
 from anvil_trio.web.auth import Authenticator
-from tests.support.activated import PATH, one_each, open_world, toml
+from tests.support.activated import PATH, one_each, open_world, series, toml
 from tests.support.asgi import TOKEN, Side, request
 from tests.support.chunks import good_reply, good_stream
 from tests.support.fake_upstream import REFUSED, STALLED_CONNECT, FakeUpstream
@@ -325,6 +325,7 @@ async def test_a_bug_while_building_leaves_the_old_one_serving(open_world, autoj
         assert (await world.status())["installed_config_sha256"] == before
         assert (await world.chat("chat")).status == 200
         assert set(world.house.tiers) == {"chat"}
+        assert "more" not in await series(world)
 
 
 async def test_a_caller_that_leaves_before_the_step_has_changed_nothing(open_world, autojump_clock):
@@ -342,6 +343,7 @@ async def test_a_caller_that_leaves_before_the_step_has_changed_nothing(open_wor
         assert (await world.status())["installed_config_sha256"] == before
         assert set(world.house.tiers) == {"chat"}
         assert (await world.chat("more")).status == 404
+        assert "more" not in await series(world)
 
 
 async def test_one_activation_at_a_time(open_world, autojump_clock):

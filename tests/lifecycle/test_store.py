@@ -1,5 +1,6 @@
 """Journals on a real disk: whole or not at all, the newest first, and damage is told."""
 
+import os
 from contextlib import suppress
 from hashlib import sha256
 
@@ -88,6 +89,31 @@ def test_a_damaged_journal_is_told_and_never_passed_over(tmp_path):
     assert code_of(store.unfinished) == "operation_unreadable"
 
 
+def test_a_journal_is_that_of_its_folder(tmp_path):
+    """One that was copied there would be saved elsewhere, or anywhere; nothing is guessed."""
+    store = OperationStore(tmp_path)
+    made = store.create(journal(), {})
+    path = tmp_path / "operations" / made.id / "journal.json"
+    path.write_bytes(path.read_bytes().replace(made.id.encode(), b"../../../kanarie"))
+    assert code_of(store.unfinished) == "operation_unreadable"
+    path.unlink()
+    os.mkfifo(path)
+    assert code_of(store.unfinished) == "operation_unreadable"
+
+
+def test_a_number_is_never_one_that_is_not_found_again(tmp_path):
+    """Seven digits are found and counted, and where there are no more, nothing is begun."""
+    store = OperationStore(tmp_path)
+    for name in ("999999-mode-x", "notes", "000003", "1-mode-x"):
+        (tmp_path / "operations" / name).mkdir(parents=True)
+    made = store.create(journal(), {})
+    assert made.id == "1000000-promotion-swap"
+    assert store.unfinished() == made
+    (tmp_path / "operations" / "999999999-mode-x").mkdir()
+    assert code_of(store.create, journal(), {}) == "operation_not_saved"
+    assert store.unfinished() == made
+
+
 def test_what_cannot_be_written_is_told(tmp_path):
     """A home that is a file, a journal that is a folder."""
     (tmp_path / "file").write_text("")
@@ -128,6 +154,18 @@ def test_a_routers_file_keeps_its_mode_and_its_predecessor(tmp_path):
     assert (
         code_of(_replace, tmp_path / "none" / "router.toml", b"x") == "router_config_not_installed"
     )
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser gives files away")
+def test_a_routers_file_keeps_its_owner(tmp_path):
+    """An operator who may do everything does not lock the router out of its own file."""
+    path = tmp_path / "router.toml"
+    path.write_bytes(b"old")
+    os.chown(path, 12_345, 12_346)
+    path.chmod(0o600)
+    _replace(path, b"new")
+    found = path.stat()
+    assert (found.st_uid, found.st_gid, found.st_mode & 0o777) == (12_345, 12_346, 0o600)
 
 
 def test_what_a_killed_writer_left_beside_a_file_is_overwritten(tmp_path):

@@ -75,6 +75,11 @@ class World:
         return answer.json
 
 
+async def series(world):
+    """What the router counts, as text."""
+    return (await request(world.app, "GET", "/metrics", side=Side())).body.decode()
+
+
 async def in_place(work, *arguments, **_options):
     """A thread's work without a thread, of which virtual time knows nothing."""
     await trio.lowlevel.checkpoint()

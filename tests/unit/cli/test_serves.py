@@ -6,6 +6,7 @@ import pytest
 
 from anvil_trio.cli.exits import Exit
 from anvil_trio.cli.main import main
+from anvil_trio.cli.router_client import ORDER_REFUSALS
 from anvil_trio.cli.router_orders import ACTIVATION_REFUSED
 from anvil_trio.cli.serves_words import explain_failure
 from anvil_trio.lifecycle.faults import Fault
@@ -70,6 +71,8 @@ def test_every_code_has_fixed_words():
         failure = explain_failure(fault.value)
         assert failure.code == fault.value
         assert failure.message.endswith(".")
+    for code, failure in ORDER_REFUSALS.items():  # a router may refuse anything with any of them
+        assert explain_failure(code).code == code == failure.code
     assert explain_failure(ACTIVATION_REFUSED).status is Exit.EXECUTION
     assert explain_failure("router_unreachable").status is Exit.TRANSPORT
     assert explain_failure("router_token_required").status is Exit.USAGE

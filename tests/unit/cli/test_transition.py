@@ -128,6 +128,10 @@ def test_a_change_is_confirmed(command, capsys):
         ["drain", "--tier", "a", "--timeout", "0"],
         ["drain", "--tier", "a", "--timeout", "3601"],
         ["drain", "--tier", "a", "--timeout", CANARY],
+        ["drain", "--tier", "a", "--timeout", "nan"],
+        ["drain", "--tier", "canary\udcff"],
+        ["quiesce", "--tier", "a", "--confirm", "--reason", "canary\udcff"],
+        ["transition-status", "--member", "canary\udcff"],
         ["status"],
         ["readmit", "--tier", "a", CANARY],
     ],
@@ -164,13 +168,17 @@ def test_all_four_take_the_same_options():
             "not_readmitted",
         ),
         ("status", {"tiers": [{**ROW, "ready": True}]}, None),
-        ("status", {"tiers": [{**ROW, "ready": True}, {**ROW, "ready": False}]}, "not_ready"),
+        (
+            "status",
+            {"tiers": [{**ROW, "ready": True}, {**ROW, "tier_id": "b", "ready": False}]},
+            "not_ready",
+        ),
     ],
     ids=str,
 )
 def test_what_is_no_success_is_status_1(action, reply, code):
     """Not drained, not readmitted, a row that is not ready."""
-    rows = read_rows(action, reply)
+    rows = read_rows(action, reply, None)
     failure = judge(action, reply, rows)
     assert (failure.code if failure else None) == code
     assert failure is None or failure.status is Exit.EXECUTION
@@ -188,8 +196,57 @@ def test_an_answer_that_is_none_is_refused(action):
     ]
     for reply in replies:
         with pytest.raises(CommandFailed) as caught:
-            read_rows(action, reply)
+            read_rows(action, reply, None)
         assert caught.value.failure.code == "router_response_invalid"
+
+
+@pytest.mark.parametrize(
+    ("action", "reply"),
+    [
+        ("quiesce", {"result": ROW}),
+        ("drain", {"result": {"drained": True, "snapshot": ROW}}),
+        ("readmit", {"result": {"readmitted": True, "status": {"tiers": [ROW]}}}),
+        ("readmit", {"result": {"readmitted": True, "status": {"tiers": []}}}),
+        ("status", {"tiers": [ROW]}),
+    ],
+)
+def test_an_answer_about_another_tier_is_none(action, reply):
+    """A router that drained something else has drained nothing of what was asked."""
+    with pytest.raises(CommandFailed) as caught:
+        read_rows(action, reply, "other")
+    assert caught.value.failure.code == "router_response_invalid"
+
+
+def test_a_tier_that_is_there_twice_is_no_answer():
+    """Which of the two is meant nobody knows."""
+    with pytest.raises(CommandFailed) as caught:
+        read_rows("status", {"tiers": [ROW, ROW]}, None)
+    assert caught.value.failure.code == "router_response_invalid"
+
+
+def test_rows_that_nest_without_end_are_no_answer():
+    """What a router says cannot make the command fail."""
+    row: dict[str, JsonValue] = {**ROW}
+    for _ in range(5000):
+        row = {**ROW, "members": [row]}
+    with pytest.raises(CommandFailed) as caught:
+        read_rows("status", {"tiers": [row]}, None)
+    assert caught.value.failure.code == "router_response_invalid"
+
+
+def test_what_could_not_be_read_is_not_shown(capsys, monkeypatch):
+    """R012: what a server says that is no router of ours is not told, also not as JSON."""
+
+    async def answer(_):
+        return {"tiers": [{"tier_id": CANARY}], "more": CANARY}
+
+    monkeypatch.setattr("anvil_trio.cli.transition.ask_router", answer)
+    monkeypatch.setenv("ANVIL_ROUTER_TOKEN", "token")
+    for words in (["transition-status"], ["quiesce", "--tier", "a", "--confirm"]):
+        status, out, err = said(capsys, *words, "--json")
+        assert (status, err) == (4, "")
+        assert json.loads(out)["data"] is None
+        assert CANARY not in out
 
 
 @pytest.mark.parametrize(
@@ -215,7 +272,7 @@ def test_an_answer_that_is_none_is_refused(action):
 )
 def test_a_row_is_a_line(change, line):
     """And never steers the terminal it is shown on."""
-    [row] = read_rows("status", {"tiers": [{**ROW, **change}]})
+    [row] = read_rows("status", {"tiers": [{**ROW, **change}]}, None)
     assert render_row(row) == line
 
 
@@ -225,7 +282,7 @@ def test_a_quiesced_member_is_seen_in_the_status_of_its_tier():
     other: dict[str, JsonValue] = {**member, "member_id": "b", "state": "admitting", "reason": None}
     tier: dict[str, JsonValue] = {**ROW, "state": "admitting", "reason": None, "ready": True}
     reply: dict[str, JsonValue] = {"tiers": [{**tier, "members": [member, other]}]}
-    rows = read_rows("status", reply)
+    rows = read_rows("status", reply, None)
     assert render_rows(rows) == [
         "primary: admitting, 2 running, ready",
         "primary/a: quiesced (upgrade), 2 running",

@@ -4,7 +4,12 @@ import hashlib
 
 import pytest
 
-from anvil_trio.config.document import MAX_CONFIG_BYTES, parse_document
+from anvil_trio.config.document import (
+    MAX_CONFIG_BYTES,
+    MAX_DOTS,
+    MAX_KEY_PARTS,
+    parse_document,
+)
 from anvil_trio.config.problems import ConfigError, ProblemCode
 
 
@@ -76,3 +81,50 @@ def test_a_file_nested_beyond_the_reader_is_refused() -> None:
         ProblemCode.NOT_TOML,
         "the file is nested too deeply",
     )
+
+
+LONG = ".".join("a" * (MAX_KEY_PARTS + 1))
+TOO_DEEP = (ProblemCode.NOT_TOML, "the file is nested too deeply")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{LONG} = 1",
+        f"[{LONG}]",
+        f"[[{LONG}]]",
+        f"b = {{ {LONG} = 1 }}",
+        LONG.replace("a", '"a"') + " = 1",
+        LONG.replace("a", "'.'") + " = 1",
+        LONG.replace(".", " .\t") + " = 1",
+        f"b = '''\n'# '''\n{LONG} = 1",
+        f'b = """\\"""#"""\n{LONG} = 1',
+        f"{'b' * 900_000} = 1\n" + ".".join("a" * 40_000) + " = 1",
+        "b.c = 1\n" * (MAX_DOTS + 1),
+    ],
+    ids=range(11),
+)
+def test_a_key_of_very_many_names_is_refused_unread(text: str) -> None:
+    """T006: each name costs the parser all those before it, so 100,000 would take minutes."""
+    assert refusal(text.encode()) == TOO_DEEP
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{LONG.removesuffix('.a')} = 1",
+        f"b = '{LONG}'",
+        f'b = "{LONG}"',
+        f'b = "\\"{LONG}"',
+        f"b = '''\n{LONG}'\n'''",
+        f'b = """\n{LONG}"\n"""',
+        f"# {LONG}\nb = 1",
+        f"b = [{', '.join(['1.5'] * 1000)}]",
+        f"# {'.' * (MAX_DOTS + 1)}",
+        "-" * 500_000 + " = 1",
+    ],
+    ids=range(10),
+)
+def test_dots_that_are_in_no_key_are_not_counted(text: str) -> None:
+    """A text or a comment may have as many as it likes; the longest key is taken."""
+    assert parse_document(text.encode()).tree is not None

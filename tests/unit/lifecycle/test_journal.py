@@ -21,6 +21,11 @@ JOURNAL = plan_promotion(PLAN, MANIFEST, ("a" * 64, "b" * 64), "/somewhere")
 DOCUMENT = json.loads(render_journal(JOURNAL))
 
 
+def changed(**keys: object) -> bytes:
+    """A journal with other values."""
+    return json.dumps({**DOCUMENT, **keys}).encode()
+
+
 def test_what_is_written_is_what_is_read():
     """Every field comes back, in the schema and with the status that the file shows."""
     going = JOURNAL.at(advance(entered(JOURNAL.progress))).failed("gate_failed")
@@ -55,6 +60,17 @@ def test_the_sides_are_those_of_the_goal():
         json.dumps({key: value for key, value in DOCUMENT.items() if key != "goal"}).encode(),
         b" " * (MAX_JOURNAL_BYTES + 1),
         b"[" * 100_000,
+        changed(step="readmit", order="stop-first", path="leave"),
+        changed(step="gate", path="leave"),
+        changed(step=None),
+        changed(step=None, status="running"),
+        changed(status="complete"),
+        changed(drain_timeout_s=0),
+        changed(poll_interval_s=-1),
+        changed(target={**DOCUMENT["target"], "startup_timeout_s": 0}),
+        changed(rollback={**DOCUMENT["rollback"], "config_sha256": "../" * 20 + "kana"}),
+        changed(error="/kanarie"),
+        changed(error="gate_failed\n"),
     ],
 )
 def test_a_damaged_journal_is_nothing(data):

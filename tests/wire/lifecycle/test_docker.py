@@ -13,10 +13,13 @@ pytestmark = pytest.mark.wire
 FAKE = """#!/bin/sh
 echo "$*" >> "$0.calls"
 test -e "$0.broken" && exit 1
-case "$1" in
-  inspect) test -e "$0.running" && echo true || echo false ;;
-  start|up) touch "$0.running" ;;
-  stop) rm -f "$0.running" ;;
+case "$1 $2" in
+  "version "*) test -e "$0.down" && exit 1; echo 27.0 ;;
+  "container inspect") test -e "$0.answer" && exec cat "$0.answer"
+    test -e "$0.none" -o -e "$0.down" && exit 1
+    test -e "$0.running" && echo true || echo false ;;
+  "container start"|"up "*) touch "$0.running" ;;
+  "container stop") test -e "$0.stubborn" || rm -f "$0.running" ;;
 esac
 """
 
@@ -42,7 +45,7 @@ def calls(fake) -> list[str]:
     """What docker was asked, in order, without the looks at what runs."""
     path = fake.with_name("docker.calls")
     lines = path.read_text().splitlines() if path.exists() else []
-    return [line for line in lines if not line.startswith("inspect ")]
+    return [line for line in lines if not line.startswith(("container inspect ", "version "))]
 
 
 async def test_a_container_is_started_found_and_stopped(tmp_path, fake):
@@ -55,8 +58,10 @@ async def test_a_container_is_started_found_and_stopped(tmp_path, fake):
     assert await boxes.find(one) is Presence.RUNNING
     await boxes.stop(one)
     assert await boxes.find(one) is Presence.STOPPED
-    assert calls(fake) == ["start box", "stop --time 7 box"]
-    assert "inspect --format {{.State.Running}} box" in fake.with_name("docker.calls").read_text()
+    assert calls(fake) == ["container start box", "container stop -t 7 box"]
+    asked = fake.with_name("docker.calls").read_text()
+    assert "container inspect --format {{.State.Running}} box\n" in asked
+    assert "version" not in asked
 
 
 async def test_an_up_command_is_split_once_and_gets_no_shell(tmp_path, fake):
@@ -73,9 +78,42 @@ async def test_a_docker_that_fails_is_a_fixed_refusal(tmp_path, fake):
     boxes, one = DockerContainers(tmp_path), serve()
     await boxes.start(one)
     fake.with_name("docker.broken").touch()
+    assert await boxes.find(one) is Presence.UNKNOWN
+    for work in (boxes.start, boxes.stop):
+        with pytest.raises(LifecycleFailed, match=r"^docker_failed$"):
+            await work(one)
+
+
+async def test_a_container_that_is_not_there_does_not_run(tmp_path, fake):
+    """Docker says so with the status of a service that is not there; the service answers."""
+    boxes, one = DockerContainers(tmp_path), serve()
+    fake.with_name("docker.none").touch()
     assert await boxes.find(one) is Presence.STOPPED
-    with pytest.raises(LifecycleFailed, match=r"^docker_failed$"):
-        await boxes.start(one)
+    await boxes.stop(one)
+    assert calls(fake) == []
+
+
+async def test_a_service_that_is_not_there_is_not_taken_for_a_stopped_container(tmp_path, fake):
+    """Its containers may run: a stop is tried, and told as failed."""
+    boxes, one = DockerContainers(tmp_path), serve()
+    fake.with_name("docker.down").touch()
+    assert await boxes.find(one) is Presence.UNKNOWN
+
+
+@pytest.mark.parametrize("said", ["", "<no value>", "true true", "running", "True"])
+async def test_what_is_neither_true_nor_false_is_not_known(tmp_path, fake, said):
+    """A word that docker never says here means nothing."""
+    fake.with_name("docker.answer").write_text(said)
+    assert await DockerContainers(tmp_path).find(serve()) is Presence.UNKNOWN
+
+
+async def test_a_container_that_runs_after_its_stop_is_told(tmp_path, fake):
+    """Whatever docker's status was: it was asked again."""
+    boxes, one = DockerContainers(tmp_path), serve()
+    await boxes.start(one)
+    fake.with_name("docker.stubborn").touch()
+    with pytest.raises(LifecycleFailed, match=r"^serve_not_stopped$"):
+        await boxes.stop(one)
 
 
 async def test_without_docker_nothing_is_known_and_nothing_done(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from anvil_trio.lifecycle.native import NativeProcesses, Presence
 from anvil_trio.lifecycle.store import hold_lock
 from tests.lifecycle.samples import native, table
 from tests.support.wire import until
+from tests.wire.lifecycle.alive import fields_of, is_alive, members_of
 
 pytestmark = pytest.mark.wire
 
@@ -69,25 +71,6 @@ def log_of(folder: Path) -> str:
     """What the serve has written."""
     path = folder / "home" / "logs" / "one.log"
     return path.read_text() if path.exists() else ""
-
-
-def fields_of(pid: int) -> list[str]:
-    """What the kernel says of a process, behind its name; nothing if there is none."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return []
-
-
-def is_alive(pid: int) -> bool:
-    """Whether a process runs and is no zombie."""
-    return fields_of(pid)[:1] not in ([], ["Z"], ["X"])
-
-
-def members_of(group: int) -> list[int]:
-    """The processes of one group."""
-    pids = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
-    return [pid for pid in pids if fields_of(pid)[2:3] == [str(group)]]
 
 
 async def code_of(work) -> str:
@@ -143,6 +126,53 @@ async def test_what_a_serve_started_ends_with_it(tmp_path, one):
     assert len(workers) == 2
     await processes.stop(serve)
     assert not any(map(is_alive, workers))
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+async def test_what_a_serve_left_behind_when_it_crashed_is_ended(tmp_path, one, is_restarted):
+    """Its workers hold the port and the GPU: a stop ends them, and so does the next start."""
+    serve, processes = one("-c", PARENT)
+    await processes.start(serve)
+    await until(lambda: log_of(tmp_path).count("up") == 2)
+    pid = pid_of(tmp_path)
+    (worker,) = [each for each in members_of(pid) if each != pid]
+    os.kill(pid, signal.SIGKILL)  # started a moment ago, by us
+    await until(lambda: not is_alive(pid))
+    assert await processes.find(serve) is Presence.STOPPED
+    assert is_alive(worker)
+    await (processes.start if is_restarted else processes.stop)(serve)
+    assert not is_alive(worker)
+
+
+@pytest.mark.parametrize("key", ["mark", "boot_id"])
+async def test_a_group_whose_leader_is_gone_must_have_the_mark(tmp_path, one, key):
+    """Its number may have been another's in between: nothing is sent to a group of strangers."""
+    serve, processes = one("-c", PARENT)
+    await processes.start(serve)
+    await until(lambda: log_of(tmp_path).count("up") == 2)
+    pid, path = pid_of(tmp_path), tmp_path / "home" / "run" / "one.json"
+    (worker,) = [each for each in members_of(pid) if each != pid]
+    told = json.loads(path.read_bytes())
+    os.kill(pid, signal.SIGKILL)  # started a moment ago, by us
+    await trio.to_thread.run_sync(os.waitpid, pid, 0)
+    path.write_text(json.dumps({**told, key: "another"}))
+    await processes.stop(serve)
+    assert is_alive(worker)
+    path.write_text(json.dumps(told))
+    await processes.stop(serve)
+    assert not is_alive(worker)
+
+
+async def test_a_pipe_in_the_place_of_a_pid_file_means_nobody(tmp_path, one):
+    """It is not waited for, and nothing is started over it unseen."""
+    serve, processes = one("-c", SLEEPS)
+    path = tmp_path / "home" / "run" / "one.json"
+    path.parent.mkdir(parents=True)
+    os.mkfifo(path)
+    with trio.fail_after(5):
+        assert await processes.find(serve) is Presence.MISMATCH
+        assert await code_of(processes.stop(serve)) == "serve_process_mismatch"
+    path.unlink()
 
 
 @pytest.mark.parametrize("key", ["start_time", "pid"])
