@@ -22,6 +22,7 @@ class RequestKind(StrEnum):
     RERANK = "rerank"
     STT = "stt"
     TTS = "tts"
+    REALTIME = "realtime"
 
 
 class WorkloadOutcome(StrEnum):

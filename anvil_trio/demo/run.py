@@ -102,6 +102,7 @@ async def _write_config(
         model=options.model,
         context_limit=_FOREIGN_CONTEXT if options.urls else EngineOptions().max_model_len,
         log_path=str(folder / _LOG_NAME),
+        is_realtime=not options.urls,
     )
     data = text.encode("utf-8", "replace")
     await (folder / _CONFIG_NAME).write_bytes(data)

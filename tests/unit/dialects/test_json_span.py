@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anvil_trio.purpose.json_span import spans_of, with_text
+from anvil_trio.dialects.json_span import spans_of, with_text
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -27,7 +27,7 @@ def test_only_a_text_of_that_name_changes(members, indent, ascii_only, text):
     """For any object, in any spelling: what is read afterwards differs in that member alone."""
     data = json.dumps(members, indent=indent, ensure_ascii=ascii_only)
     try:
-        changed = with_text(data.encode(), "model", text)
+        changed = with_text(data.encode(), "model", text=text)
     except UnicodeEncodeError:  # half a surrogate pair
         return
     expected = dict(members)
@@ -41,7 +41,7 @@ def test_the_same_text_changes_nothing(members):
     """A member that is written as we write it keeps every byte of the whole."""
     members["model"] = "a"
     data = msgspec.json.encode(members)
-    assert with_text(data, "model", "a") == data
+    assert with_text(data, "model", text="a") == data
     (span,) = spans_of(data, "model")
     assert span is not None
     assert data[slice(*span)] == b'"a"'
