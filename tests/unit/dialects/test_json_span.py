@@ -73,3 +73,36 @@ def test_a_large_body_is_searched_in_one_pass():
     row = {"embedding": [0.123456789] * 64, "model": "inner", "text": 'a"b\\' * 20}
     data = json.dumps({"data": [row] * 2000, "model": "x"}).encode()
     assert len(spans_of(data, "model")) == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (b'{"s":{"model":"x"}}', [b'"x"']),
+        (b'{"s":{"a":[{"model":"w"}],"model":"x","b":{"model":"v"}},"model":"y"}', [b'"x"']),
+        (b'{"s":{"model":"x"},"t":{"model":"z"},"s":{"model":"y"}}', [b'"x"', b'"y"']),
+        (b'{"\\u0073" : {"mod\\u0065l" : "x"}}', [b'"x"']),
+        (b'{"s":["model",{"model":"x"}],"model":"y"}', []),
+        (b'{"s":"model","model":"y"}', []),
+        (b'{"t":{"s":{"model":"x"}}}', []),
+        (b'[{"s":{"model":"x"}}]', []),
+        (b'{"s":{"model":null},"s":1}', [None]),
+        (b'{"s":{"s":{"model":"w"},"model":"x"}}', [b'"x"']),
+        (b'{"s":{},"model":"y"}', []),
+        (b'{"\\ud800":1,"s":{"\\ud800":2,"model":"x"}}', [b'"x"']),
+    ],
+)
+def test_a_member_of_a_member_is_found(data, found):
+    """A path of two names leads to that member of that object, and to no other of its name."""
+    spans = spans_of(data, "s", "model")
+    assert [span if span is None else data[slice(*span)] for span in spans] == found
+
+
+@given(MEMBERS, MEMBERS, st.text(alphabet=st.characters(exclude_categories=["Cs"])))
+def test_only_the_text_at_that_path_changes(outer, inner, text):
+    """For any object in any other: what is read afterwards differs in that member alone."""
+    data = json.dumps({**outer, "s": inner})
+    expected = json.loads(data)
+    if isinstance(inner.get("model"), str):
+        expected["s"]["model"] = text
+    assert json.loads(with_text(data.encode(), "s", "model", text=text)) == expected
