@@ -148,12 +148,11 @@ class _Opening:
         self.nursery.start_soon(self._read, read)
 
     async def _read(self, read: Callable[[], Awaitable[None]]) -> None:
-        try:
-            await read()
-        except ConnectionRejected as rejected:
-            self._rejected = rejected
-        except Exception:  # noqa: BLE001 - what an engine's bytes make three parsers raise
-            pass
+        with suppress(Exception):  # an engine's bytes make three parsers raise what they like
+            try:
+                await read()
+            except ConnectionRejected as rejected:
+                self._rejected = rejected
         self._has_ended = True
         self.patience.cancel()  # whoever still waits for a handshake waits in vain
 

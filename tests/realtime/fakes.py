@@ -166,6 +166,8 @@ class EngineEnd:
             await (self._serve or self.echo)(connection)
         except ConnectionClosed as closed:
             self.closes.append(int(closed.reason.code))  # type: ignore[union-attr]
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            pass
 
     async def echo(self, connection: WebSocketConnection) -> None:
         """Say everything back."""

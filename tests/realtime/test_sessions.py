@@ -5,6 +5,7 @@ import json
 import pytest
 import trio
 from structlog.testing import capture_logs
+from wsproto.utilities import generate_accept_token
 
 from anvil_trio.config.model import ServerSettings
 from anvil_trio.errors import Code, problem
@@ -381,21 +382,25 @@ async def test_an_engine_ends_its_session(autojump_clock, code, close, error, en
 
 
 async def bad_utf8(connection) -> None:
+    """Text that is no UTF-8."""
     await connection._stream.send_all(b"\x81\x02\xff\xfe")
     await trio.sleep_forever()
 
 
 async def bad_frame(connection) -> None:
+    """Reserved bits and an opcode that nobody knows."""
     await connection._stream.send_all(b"\xff\x00")
     await trio.sleep_forever()
 
 
 async def masked(connection) -> None:
+    """A frame as only clients may send it."""
     await connection._stream.send_all(b"\x81\x81\0\0\0\0x")
     await trio.sleep_forever()
 
 
 async def too_long(connection) -> None:
+    """One message in ten frames of a KiB each."""
     for number in range(10):
         head = b"\x00" if number else b"\x01"
         async with connection._stream_lock:
@@ -497,8 +502,7 @@ async def shake_hands_and_sleep(stream: trio.abc.Stream) -> None:
 
 
 async def accept_raw(stream: trio.abc.Stream) -> None:
-    from wsproto.utilities import generate_accept_token
-
+    """Accept a handshake by hand."""
     head = b""
     while b"\r\n\r\n" not in head:
         head += await stream.receive_some()
