@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import trio
 from trio_websocket import ConnectionClosed, WebSocketConnection, WebSocketRequest
@@ -147,7 +148,7 @@ class EngineEnd:
                     stream,  # type: ignore[arg-type]
                     WSConnection(ConnectionType.SERVER),
                 )
-                nursery.start_soon(connection._reader_task)
+                nursery.start_soon(_read, connection)
                 with trio.CancelScope() as scope:
                     nursery.start_soon(_until_closed, connection, scope)
                     request = await connection._get_request()
@@ -157,15 +158,15 @@ class EngineEnd:
         return None
 
     async def _answer(self, request: WebSocketRequest) -> None:
-        if self._refuse is not None:
-            status, body = self._refuse
-            await request.reject(status, body=body)
-            return
-        connection = await request.accept()
         try:
-            await (self._serve or self.echo)(connection)
+            if self._refuse is not None:
+                status, body = self._refuse
+                return await request.reject(status, body=body)
+            connection = await request.accept()
+            return await (self._serve or self.echo)(connection)
         except ConnectionClosed as closed:
-            self.closes.append(int(closed.reason.code))  # type: ignore[union-attr]
+            if closed.reason is not None:
+                self.closes.append(int(closed.reason.code))
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             pass
 
@@ -175,6 +176,12 @@ class EngineEnd:
             message = await connection.get_message()
             self.heard.append(message)
             await connection.send_message(message)
+
+
+async def _read(connection: WebSocketConnection) -> None:
+    """Whatever the library's reader makes of an end."""
+    with suppress(Exception):
+        await connection._reader_task()
 
 
 async def _until_closed(connection: WebSocketConnection, scope: trio.CancelScope) -> None:

@@ -209,9 +209,11 @@ async def test_a_session_holds_its_members_place(autojump_clock):
         second.goodbye()
         await third.accepted.wait()
         fourth = FakeClient()
+        fourth.stop_reading()
         await stage.serve(fourth)
         assert fourth.refusal is not None
         assert fourth.refusal.code == "admission_timeout"
+        assert stage.small.records[-1].admission_wait_ms == 10_000
         for client in (first, third):
             client.goodbye()
             await stage.over(client)
@@ -308,6 +310,7 @@ async def test_an_engine_that_does_not_shake_hands_is_a_status(autojump_clock, r
         await stage.serve(client)
         assert client.refusal is not None
         assert (client.refusal.status, client.refusal.code) == (status, code)
+        assert trio.current_time() == pytest.approx(20 if raw is silent else 0, abs=0.01)
     assert reason(stage)[1] == "backend_error"
 
 
@@ -333,6 +336,7 @@ async def test_an_engines_refusal_is_mapped_as_for_chat(autojump_clock, answered
             assert client.refusal is not None
             assert (client.refusal.status, client.refusal.code) == (status, code)
             assert "secret" not in client.refusal.message
+            assert trio.current_time() < 0.01
         assert reason(stage) == ("error", "backend_error")
 
 
@@ -379,6 +383,31 @@ async def test_an_engine_ends_its_session(autojump_clock, code, close, error, en
             assert told(client) == error
             assert "own words" not in str(client.received)
     assert reason(stage) == end
+
+
+async def test_what_an_engine_said_before_its_end_is_heard(autojump_clock):
+    """Also by a client that reads late and has gone on talking to nobody."""
+
+    async def serve(connection):
+        for number in range(3):
+            await connection.send_message(f"{number}")
+        await connection.aclose()
+
+    async with open_stage() as stage:
+        stage.engine(EngineEnd(stage.nursery, serve))
+        client = FakeClient()
+        stage.nursery.start_soon(stage.serve, client)
+        await client.heard(1)
+        client.stop_reading()
+        await trio.sleep(1)
+        client.say("late", "later")
+        await trio.sleep(1)
+        client.read_on()
+        await stage.over(client)
+        assert client.received == ["0", "1", "2"]
+        assert client.closed is not None
+        assert client.closed.code == 1000
+    assert reason(stage) == ("success", "served")
 
 
 async def bad_utf8(connection) -> None:
