@@ -51,9 +51,9 @@ class SessionRelay:
 
     async def run(self) -> Parting:
         """Relay until one side, or the clock, ends it. Holds nothing of its own."""
-        self._caller.watch_for_goodbye(self._hurry)
         async with trio.open_nursery() as nursery:
             self._life = nursery.cancel_scope
+            self._caller.watch_for_goodbye(self._hurry)
             for task in (self._to_engine, self._to_client, self._keep_alive):
                 nursery.start_soon(task)
             await self._keep_time()

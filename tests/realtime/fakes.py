@@ -25,6 +25,7 @@ class FakeClient:
         self._say, self._said = trio.open_memory_channel[Message | Goodbye](math.inf)
         self._room = trio.Event()
         self._room.set()
+        self._has_closed = False
         self.has_started = False
         self.bytes_sent = 0
         self.accepted = trio.Event()
@@ -46,6 +47,7 @@ class FakeClient:
 
     def goodbye(self, code: int = 1000) -> None:
         """Close in good order."""
+        self._has_closed = True
         self._say.send_nowait(Goodbye(code))
         if self._hurry is not None:
             self._hurry()
@@ -81,6 +83,8 @@ class FakeClient:
 
     def watch_for_goodbye(self, hurry: Callable[[], None]) -> None:
         self._hurry = hurry
+        if self._has_closed:
+            hurry()
 
     async def accept(self, headers: list[Header], max_message_chars: int) -> None:
         assert not self.has_started

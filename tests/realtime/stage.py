@@ -29,6 +29,7 @@ class Stage:
     small: SmallHouse
     nursery: trio.Nursery
     ended: list[FakeClient] = field(default_factory=list)
+    news: trio.Event = field(default_factory=trio.Event)
 
     def engine(self, end: EngineEnd, member: str = "") -> FakeUpstream:
         """From now on connections to that member reach `end`."""
@@ -53,6 +54,8 @@ class Stage:
             self.small.house, self.small.generation, call, client, asked, is_beta=is_beta
         )
         self.ended.append(client)
+        self.news.set()
+        self.news = trio.Event()
 
     async def begin(self, client: FakeClient, wanted: Wanted | None = None) -> FakeClient:
         """Start a session and wait until its client is accepted."""
@@ -63,7 +66,7 @@ class Stage:
     async def over(self, client: FakeClient) -> None:
         """Wait until its session has ended."""
         while client not in self.ended:
-            await trio.sleep(0.001)
+            await self.news.wait()
 
 
 def realtime_config(server: ServerSettings | None = None) -> RouterConfig:

@@ -509,15 +509,24 @@ async def test_what_a_client_said_before_its_goodbye_reaches_the_engine(autojump
     assert reason(stage) == ("success", "served")
 
 
-async def test_a_goodbye_waits_only_so_long_for_an_engine(autojump_clock):
-    """CAN-04's kind: an engine that takes nothing keeps nobody's place for a second."""
+@pytest.mark.parametrize("is_early", [False, True])
+async def test_a_goodbye_waits_only_so_long_for_an_engine(autojump_clock, is_early):
+    """CAN-04's kind: an engine that takes nothing keeps nobody's place for a second.
+
+    Also where the client closed before the first message was handed on.
+    """
     async with open_stage(realtime_config(SERVER)) as stage:
         engine = stage.engine(EngineEnd(stage.nursery, raw=shake_hands_and_sleep))
-        client = await stage.begin(FakeClient())
+        client = FakeClient()
         client.say(*["x" * 4000] * 100)
-        await trio.sleep(1)
+        if is_early:
+            client.goodbye()
         began_at = trio.current_time()
-        client.goodbye()
+        await stage.begin(client)
+        if not is_early:
+            await trio.sleep(1)
+            began_at = trio.current_time()
+            client.goodbye()
         await stage.over(client)
         assert trio.current_time() - began_at < HURRY_S + FAREWELL_S + 0.01 < 1
         assert (engine.opened, engine.closed) == (1, 1)
