@@ -92,8 +92,8 @@ class _BoundedBuffer(WebsocketBuffer):
 
     def extend(self, event: Message[str] | Message[bytearray | bytes]) -> None:
         """Add a part. Raises FrameTooLargeError, and keeps nothing of it, beyond the bound."""
-        most = self._inbox.max_message_chars or self.max_length
-        self._is_broken = self._is_broken or self.length + len(event.data) > most
+        self.max_length = self._inbox.max_message_chars or self.max_length
+        self._is_broken = self._is_broken or self.length + len(event.data) > self.max_length
         if self._is_broken:
             self.clear()
             self._inbox.lose()  # in the step before hypercorn says 1009
