@@ -36,6 +36,7 @@ class _Client(Protocol):
 
     gone: bool
     on_gone: Callable[[], None] | None
+    max_message_chars: int | None  # of a WebSocket
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +145,7 @@ def _watch(scope: Scope, life: trio.CancelScope) -> None:
     if client is None:
         return
     client.on_gone = life.cancel
+    client.max_message_chars = _MAX_BODY_BYTES
     if client.gone:
         life.cancel()
 
