@@ -182,6 +182,7 @@ class TierSettings(Frozen):
     dialect: Annotated[TierDialect, Choice()] = TierDialect.OPENAI
     privacy: Annotated[Literal["local"], Choice()] = "local"
     tool_support: Flag = True
+    realtime: Flag = False
     auth_env: EnvName = Field(repr=False)
     base_url: DirectUrl = Field(default="", repr=False)
     replica_strategy: Annotated[Literal["round_robin", "capacity"], Choice()] = "round_robin"

@@ -21,6 +21,8 @@ def find_conflicts(tier: Table, params: Params) -> Iterator[ConfigProblem]:
     yield from _check_endpoint(tier)
     yield from _check_context(tier)
     yield from _check_history(tier)
+    if tier.get("realtime") is True and tier.get("dialect") == "anthropic":
+        yield tier.conflict("realtime", "is allowed only with dialect openai")
     if not tier.has("replicas"):
         yield from _check_direct(tier)
         yield from _check_upstream_metadata(tier, params)

@@ -25,6 +25,7 @@ class RequestKind(StrEnum):
     MCP = "mcp"
     A2A = "a2a"
     ARTIFACT = "artifact"
+    REALTIME = "realtime"
 
 
 class WorkloadOutcome(StrEnum):

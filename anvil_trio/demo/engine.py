@@ -18,6 +18,7 @@ from anvil_trio.demo.chat import (
     render_reply,
     render_start,
 )
+from anvil_trio.demo.realtime import converse
 from anvil_trio.demo.slots import Pace, SlotPool
 from anvil_trio.demo.tones import Sounded
 from anvil_trio.web.asgi_types import Receive, Scope, Send
@@ -35,6 +36,7 @@ class _Client(Protocol):
 
     gone: bool
     on_gone: Callable[[], None] | None
+    max_message_chars: int | None  # of a WebSocket
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +52,9 @@ class EngineOptions:
 class Engine:
     """One model server as an ASGI application.
 
-    `GET /health`, `GET /v1/models` and `POST /v1/chat/completions`, plain and streamed, and the
-    paths beside chat. Equal requests get equal bytes. A client that leaves frees its slot in the
-    step in which the server learns of it.
+    `GET /health`, `GET /v1/models` and `POST /v1/chat/completions`, plain and streamed, the paths
+    beside chat, and `/v1/realtime` over a WebSocket. Equal requests get equal bytes. A client that
+    leaves frees its slot in the step in which the server learns of it.
     """
 
     def __init__(self, options: EngineOptions) -> None:
@@ -60,7 +62,12 @@ class Engine:
         self.slots = SlotPool(options.slots, options.pace)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request. Anything that is not HTTP is left unanswered."""
+        """Answer one request, or serve one realtime session. A lifespan is left unanswered."""
+        if scope["type"] == "websocket":
+            with trio.CancelScope() as life:
+                _watch(scope, life)
+                await converse(scope, receive, send, model=self.options.model, slots=self.slots)
+            return
         if scope["type"] != "http":
             return
         with trio.CancelScope() as life:
@@ -138,6 +145,7 @@ def _watch(scope: Scope, life: trio.CancelScope) -> None:
     if client is None:
         return
     client.on_gone = life.cancel
+    client.max_message_chars = _MAX_BODY_BYTES
     if client.gone:
         life.cancel()
 

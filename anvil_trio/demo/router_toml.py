@@ -69,6 +69,7 @@ def render_router_toml(
     context_limit: int,
     log_path: str | None = None,
     media_origin: str | None = None,
+    is_realtime: bool = False,
 ) -> str:
     """The configuration of a router with one tier per alias of `routes`, over the URLs given there.
 
@@ -81,6 +82,7 @@ def render_router_toml(
     aliases = "".join(f"{_quoted(alias)} = {_quoted(alias)}\n" for alias in routes)
     tiers = [
         _TIER.format(name=_quoted(alias), model=_quoted(model), context_limit=context_limit)
+        + ("realtime = true\n" if is_realtime else "")
         + _members(urls)
         for alias, urls in routes.items()
     ]

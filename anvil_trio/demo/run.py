@@ -115,6 +115,7 @@ async def _write_config(
         context_limit=_FOREIGN_CONTEXT if options.urls else EngineOptions().max_model_len,
         log_path=str(folder / _LOG_NAME),
         media_origin=f"http://{_HOST}:{port}",
+        is_realtime=not options.urls,
     )
     await (folder / REGISTRY_NAME).write_text(WORKFLOWS)
     data = text.encode("utf-8", "replace")

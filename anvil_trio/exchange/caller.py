@@ -5,12 +5,25 @@ from typing import Protocol
 
 from anvil_trio.errors import Problem
 
-__all__ = ["Caller", "Header"]
+__all__ = ["Caller", "Header", "Watched"]
 
 Header = tuple[bytes, bytes]
 
 
-class Caller(Protocol):
+class Watched(Protocol):
+    """What every exchange knows of who asked, whatever passes between them."""
+
+    @property
+    def bytes_sent(self) -> int:
+        """How many body bytes, or bytes of messages, have been handed over."""
+        ...
+
+    def watch_for_leaving(self, leave: Callable[[], None]) -> None:
+        """Call `leave` once, in the step in which the caller is known to be gone; maybe now."""
+        ...
+
+
+class Caller(Watched, Protocol):
     """Who asked. `web` implements it over ASGI; tests implement it over memory.
 
     `start`, `send` and `end` hand their bytes over before they wait: one that is cancelled has
@@ -20,15 +33,6 @@ class Caller(Protocol):
     @property
     def has_started(self) -> bool:
         """Whether the status line has been handed over: from then on no status can change."""
-        ...
-
-    @property
-    def bytes_sent(self) -> int:
-        """How many body bytes have been handed over."""
-        ...
-
-    def watch_for_leaving(self, leave: Callable[[], None]) -> None:
-        """Call `leave` once, in the step in which the caller is known to be gone; maybe now."""
         ...
 
     async def read_body(self, max_bytes: int, *, stall_s: float, total_s: float) -> bytes | Problem:

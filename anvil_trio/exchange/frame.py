@@ -6,6 +6,7 @@ back, each exactly once (R009), and the record is written in `finally`.
 """
 
 from abc import ABC, abstractmethod
+from typing import Generic, TypeVar
 
 import trio
 
@@ -15,7 +16,7 @@ from anvil_trio.decisions.builder import RecordBuilder
 from anvil_trio.decisions.words import RequestKind
 from anvil_trio.errors import Code, problem
 from anvil_trio.exchange.call import Call
-from anvil_trio.exchange.caller import Caller, Header
+from anvil_trio.exchange.caller import Header, Watched
 from anvil_trio.exchange.closing import Closing, unheard
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
@@ -27,7 +28,10 @@ from anvil_trio.log_events import LogEvent, log_event
 __all__ = ["Exchange"]
 
 
-class Exchange(ABC):
+Asking = TypeVar("Asking", bound=Watched)
+
+
+class Exchange(ABC, Generic[Asking]):
     """One request's way through the house; what lies on it is the subclass's."""
 
     def __init__(
@@ -35,7 +39,7 @@ class Exchange(ABC):
         house: House,
         generation: Generation,
         call: Call,
-        caller: Caller,
+        caller: Asking,
         kind: RequestKind = RequestKind.CHAT,
     ) -> None:
         self._house, self._generation, self._call, self._caller = house, generation, call, caller
@@ -109,7 +113,7 @@ class Exchange(ABC):
         """The last words, after everything was given back; False if they were not taken."""
         ...
 
-    def _gave_back(self, outcome: Outcome) -> None:  # noqa: B027 - most have nothing to do
+    def _gave_back(self, outcome: Outcome) -> None:
         """Told in the step in which the last thing that was held has been given back."""
 
     def _write_record(self, outcome: Outcome) -> None:

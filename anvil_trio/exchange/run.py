@@ -47,7 +47,7 @@ async def run_chat(house: House, generation: Generation, call: Call, caller: Cal
     await _Exchange(house, generation, call, caller).run()
 
 
-class _Exchange(Exchange):
+class _Exchange(Exchange[Caller]):
     """A chat request between its call and its closing."""
 
     def __init__(self, house: House, generation: Generation, call: Call, caller: Caller) -> None:

@@ -6,11 +6,11 @@ import msgspec
 
 from anvil_trio.dialects.chat_errors import error_event
 from anvil_trio.dialects.engine_errors import error_problem
+from anvil_trio.dialects.json_span import with_text
 from anvil_trio.dialects.raw_json import ABSENT, is_given
 from anvil_trio.dialects.sse import DONE, DONE_EVENT, SseDecoder, SseEvent, SseTooLong
 from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.purpose.json_body import BROKEN
-from anvil_trio.purpose.json_span import with_text
 
 __all__ = ["EventReader", "error_event"]
 
@@ -70,7 +70,7 @@ class EventReader:
             return b""
         data = event.data
         if read.model is not None and read.model != self._name:
-            data = with_text(data, "model", self._name)
+            data = with_text(data, "model", text=self._name)
         lines = b"".join(b"data: %s\n" % line for line in data.split(b"\n"))
         named = event.event is not None and _NAME.fullmatch(event.event)
         return (f"event: {event.event}\n".encode() if named else b"") + lines + b"\n"

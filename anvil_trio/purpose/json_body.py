@@ -4,11 +4,11 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
+from anvil_trio.dialects.json_span import spans_of
 from anvil_trio.dialects.raw_json import ABSENT, is_empty_list, is_list, is_string, is_utf8
 from anvil_trio.dialects.raw_json import members_of as decode_members
 from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.purpose.asks import invalid
-from anvil_trio.purpose.json_span import spans_of
 
 __all__ = [
     "BROKEN",

@@ -53,7 +53,7 @@ async def run_service(
     await _Exchange(house, generation, call, caller, reading).run()
 
 
-class _Exchange(Exchange):
+class _Exchange(Exchange[Caller]):
     """A request to a service between its call and its closing."""
 
     def __init__(

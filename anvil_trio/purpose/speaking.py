@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 import msgspec
 
 from anvil_trio.decisions.words import RequestKind
+from anvil_trio.dialects.json_span import with_text
 from anvil_trio.dialects.raw_json import encode, is_given
 from anvil_trio.errors import Problem
 from anvil_trio.purpose.asks import Ask, Finished, Manner, Outgoing, Told
 from anvil_trio.purpose.json_body import check_known, members_of, read_model, read_text
-from anvil_trio.purpose.json_span import with_text
 from anvil_trio.purpose.media_types import BYTES, EVENTS, JSON
 from anvil_trio.purpose.named import find_route, read_choice
 from anvil_trio.purpose.sizes import TOO_LARGE, Sizes
@@ -44,7 +44,7 @@ class Speech:
     def outgoing(self, model: str) -> Outgoing:
         """The body as it came, but for the model's name."""
         accept = EVENTS.encode() if self.wants_events else _ANY
-        return Outgoing(_JSON, with_text(self.body, "model", model), accept)
+        return Outgoing(_JSON, with_text(self.body, "model", text=model), accept)
 
     def manner(self, media: str) -> Manner | None:
         """An engine that cannot speak in events answers with audio."""

@@ -7,6 +7,7 @@ import msgspec
 from anvil_trio.decisions.words import RequestKind
 from anvil_trio.dialects.engine_errors import error_problem
 from anvil_trio.dialects.ir import Usage
+from anvil_trio.dialects.json_span import with_text
 from anvil_trio.dialects.raw_json import ABSENT, is_given
 from anvil_trio.dialects.usage import usage_of
 from anvil_trio.errors import Problem
@@ -19,7 +20,6 @@ from anvil_trio.purpose.json_body import (
     read_model,
     read_text,
 )
-from anvil_trio.purpose.json_span import with_text
 from anvil_trio.purpose.media_types import JSON
 
 __all__ = ["TextAsk", "parse_embedding", "parse_rerank"]
@@ -57,7 +57,7 @@ class TextAsk:
     def outgoing(self, model: str) -> Outgoing:
         """The body as it came, but for the model's name where that is another one."""
         same = model == self.name
-        return Outgoing(_JSON, self.body if same else with_text(self.body, "model", model))
+        return Outgoing(_JSON, self.body if same else with_text(self.body, "model", text=model))
 
     def manner(self, media: str) -> Manner | None:
         """Only JSON, and only whole."""
@@ -75,7 +75,7 @@ class TextAsk:
         if wanted is None:
             return None
         is_named = reply.model is None or reply.model == told.name
-        shown = body if is_named else with_text(body, "model", told.name)
+        shown = body if is_named else with_text(body, "model", text=told.name)
         usage = usage_of(reply.usage) if is_given(reply.usage) else Usage()
         return Finished(_JSON, shown, usage)
 

@@ -5,7 +5,7 @@ and the source of what we override or rely on and fails when hypercorn changes t
 
 What is overridden, and where: `H2Protocol` (`stream_send`, `_handle_events`, `_create_stream`,
 `_close_stream`, `_send_data`, `_priority_updated`) and `StreamBuffer` in `server.http2`;
-`WebsocketBuffer` in `server.websockets`; `Config.response_headers` and `Logger` in
+`WebsocketBuffer` and `Handshake` in `server.websockets`; `Config.response_headers` and `Logger` in
 `server.settings`; `TaskGroup` in `server.tasks`. `WSStream` is used as it is, in
 `server.http1_websocket`. Not used: `H11Protocol`, `TCPServer`, `worker_serve`, `ProtocolWrapper`.
 """
@@ -25,7 +25,12 @@ from hypercorn.protocol.events import (
 from hypercorn.protocol.events import Event as StreamEvent
 from hypercorn.protocol.h2 import BufferCompleteError, H2Protocol, StreamBuffer
 from hypercorn.protocol.http_stream import HTTPStream
-from hypercorn.protocol.ws_stream import FrameTooLargeError, WebsocketBuffer, WSStream
+from hypercorn.protocol.ws_stream import (
+    FrameTooLargeError,
+    Handshake,
+    WebsocketBuffer,
+    WSStream,
+)
 from hypercorn.trio.lifespan import Lifespan
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import (
@@ -57,6 +62,7 @@ __all__ = [
     "FrameTooLargeError",
     "H2Protocol",
     "HTTPStream",
+    "Handshake",
     "InformationalResponse",
     "Lifespan",
     "Logger",

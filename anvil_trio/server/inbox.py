@@ -16,6 +16,7 @@ __all__ = ["Inbox"]
 
 _ROOM = 10
 _NORMAL_CLOSURE = 1000
+_ABNORMAL_CLOSURE = 1006
 _DISCONNECTS = frozenset({"http.disconnect", "websocket.disconnect"})
 
 
@@ -25,6 +26,10 @@ class Inbox:
     For the application, as `scope["extensions"]["anvil.client"]`: `gone` is whether the client left
     before its exchange was over, and `on_gone` is called, once, in the step in which that is
     learned; it must neither wait nor raise. An exchange that ended by itself is never `gone`.
+
+    Of a WebSocket also: `max_message_chars` is for the application to set before it accepts, where
+    its messages may be of another length than the server's settings say; `ping` sends a ping.
+    `close_code` is the code of the close frame that the client sent, which its disconnect tells.
 
     For the protocol: `room` is how many messages may wait before `put` does, `wanted` is awaited
     whenever the application asks and nothing is there, `outgoing` until what it sent is taken.
@@ -36,9 +41,12 @@ class Inbox:
         "_messages",
         "_taken",
         "_type",
+        "close_code",
         "gone",
+        "max_message_chars",
         "on_gone",
         "outgoing",
+        "ping",
         "room",
         "wanted",
     )
@@ -46,6 +54,9 @@ class Inbox:
     def __init__(self, kind: str, outgoing: Callable[[], Awaitable[None]]) -> None:
         self.gone = False
         self.on_gone: Callable[[], None] | None = None
+        self.close_code: int | None = None
+        self.max_message_chars: int | None = None
+        self.ping: Callable[[], Awaitable[None]] | None = None
         self.outgoing = outgoing
         self.room = _ROOM
         self.wanted: Callable[[], Awaitable[None]] | None = None
@@ -127,7 +138,8 @@ class Inbox:
             return
         self.gone = True
         if self._type == "websocket":
-            self._messages.append({"type": "websocket.disconnect", "code": 1006})
+            code = _ABNORMAL_CLOSURE if self.close_code is None else self.close_code
+            self._messages.append({"type": "websocket.disconnect", "code": code})
         else:
             self._messages.append({"type": "http.disconnect"})
         self._wake_reader()

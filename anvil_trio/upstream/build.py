@@ -7,13 +7,15 @@ and no hop-by-hop header ever travels upstream.
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, urlencode, urlsplit
 
 from anvil_trio.config.model import TierDialect
 
 __all__ = [
     "chat_url",
     "count_tokens_url",
+    "realtime_headers",
+    "realtime_url",
     "request_headers",
     "root_url",
     "service_headers",
@@ -62,6 +64,18 @@ def chat_url(base_url: str, dialect: TierDialect = TierDialect.OPENAI) -> str:
 def count_tokens_url(base_url: str) -> str:
     """Where an engine counts the tokens of a Messages request, if it can."""
     return f"{_versioned(base_url)}/messages/count_tokens"
+
+
+def realtime_url(chat: str, model: str, intent: str | None = None) -> str:
+    """Where the engine that takes chat requests at `chat` opens a session with that model.
+
+    The scheme stays HTTP's: what is asked for is an upgrade.
+    """
+    parts = _split(chat)
+    path = parts.path.removesuffix(_PATHS[TierDialect.OPENAI])
+    assert path != parts.path, "an engine of another dialect has no sessions"
+    query = {"model": model} if intent is None else {"model": model, "intent": intent}
+    return f"{parts.scheme}://{parts.netloc}{path}realtime?{urlencode(query)}"
 
 
 def service_url(base_url: str, path: str) -> str:
@@ -121,6 +135,19 @@ def service_headers(
         (b"accept-encoding", b"identity"),
         (b"x-request-id", request_id.encode()),
     ]
+    if key:
+        headers.append((b"authorization", b"Bearer " + key.encode()))
+    return headers
+
+
+def realtime_headers(key: str | None, request_id: str, *, is_beta: bool) -> list[Header]:
+    """All headers of one handshake that are not the protocol's own; a caller says none of them.
+
+    `is_beta` tells the engine that the caller speaks the protocol's first version.
+    """
+    headers = [(b"x-request-id", request_id.encode())]
+    if is_beta:
+        headers.append((b"openai-beta", b"realtime=v1"))
     if key:
         headers.append((b"authorization", b"Bearer " + key.encode()))
     return headers

@@ -43,6 +43,24 @@ class Endpoint:
             close(sock)
             raise
 
+    async def open_stream(self) -> trio.abc.Stream:
+        """One new connection as a stream of trio's, for both directions at once.
+
+        Raises OSError, or trio.BrokenResourceError where TLS cannot be agreed on.
+        """
+        stream = await trio.open_tcp_stream(self.host, self.port)
+        if self.tls is None:
+            return stream
+        try:
+            secure = trio.SSLStream(
+                stream, self.tls, server_hostname=self.host, https_compatible=True
+            )
+            await secure.do_handshake()
+        except BaseException:
+            await trio.aclose_forcefully(stream)
+            raise
+        return secure
+
     async def _addresses(self) -> list[_Address]:
         """A literal address is its own, without a thread; a name is asked for each time."""
         found = await trio.socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 import httpx
+import trio
 
 __all__ = ["END", "End", "Head", "Received", "UpstreamStream", "UpstreamTransport"]
 
@@ -66,6 +67,13 @@ class UpstreamTransport(Protocol):
 
         `body` is what travels; `request` gives method, URL and headers. Raises an
         `httpx.TransportError`; nothing is ever tried again. Cancelled: nothing stays open.
+        """
+        ...
+
+    async def open_stream(self) -> trio.abc.Stream:
+        """One connection of its own, TLS agreed on, for a protocol that is not HTTP for long.
+
+        Whoever asked closes it. Raises httpx.ConnectError; cancelled, nothing stays open.
         """
         ...
 

@@ -115,6 +115,13 @@ class MemberTransport(httpx.AsyncBaseTransport):
         """The same for an `AsyncClient`: returns with the reply's head, the body unread."""
         return await response_of(await self.send(request, await request.aread()))
 
+    async def open_stream(self) -> trio.abc.Stream:
+        """See `UpstreamTransport`."""
+        try:
+            return await self._endpoint.open_stream()
+        except (OSError, trio.BrokenResourceError):
+            raise httpx.ConnectError("The connection to the upstream failed.") from None
+
     async def aclose(self) -> None:
         """Close the idle connections; those in use close with their streams. Never waits."""
         self._is_closed = True

@@ -23,6 +23,7 @@ from anvil_trio.web.media import answer_media
 from anvil_trio.web.metrics import answer_metrics
 from anvil_trio.web.observe import VIEWS
 from anvil_trio.web.question import Question
+from anvil_trio.web.realtime import answer_realtime, credentials_of
 from anvil_trio.web.respond import send_json, send_problem
 from anvil_trio.web.services import answer_service, serves
 from anvil_trio.web.transition import answer_transition
@@ -105,16 +106,21 @@ class App:
             await edge.answer_root(send)
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """The live feed for whoever may follow it; every other handshake is refused, all alike."""
-        server = self.current().config.server
-        who = self.authenticator.identify(headers_of(scope))
-        path = router.normalise_path(text_of(scope, "path"))
-        route = router.find("GET", path)
+        """The live feed or a session for whoever may have it; every other handshake is refused."""
+        generation, path = self.current(), router.normalise_path(text_of(scope, "path"))
+        route, server = router.find("GET", path), generation.config.server
+        is_session = route is not None and route.pool is router.Pool.REALTIME
+        who = self.authenticator.identify(
+            credentials_of(scope) if is_session else headers_of(scope)
+        )
         if isinstance(who, Problem):
             return await websocket.refuse(who, scope, receive, send)
-        if route is None or route.pool is not router.Pool.FEED:
+        if route is None or route.pool not in {router.Pool.FEED, router.Pool.REALTIME}:
             return await websocket.refuse(websocket.refusal_of(path), scope, receive, send)
         what = check_subscriber(route, who, scope, server)
+        if what is None and is_session:
+            with generation.life.used():
+                return await answer_realtime(self.house, generation, who, scope, receive, send)
         if what is not None or (what := await answer_feed(self.house, server, receive, send)):
             return await websocket.refuse(what, scope, receive, send)
         return None
@@ -143,7 +149,7 @@ class App:
             await answer_transition(self.house, generation, scope, receive, send)
         elif route.pool is router.Pool.MEDIA:
             await answer_media(self.house, generation, who, route, scope, receive, send)
-        elif route.pool is router.Pool.FEED:
+        elif route.pool in {router.Pool.FEED, router.Pool.REALTIME}:
             await websocket.send_refusal(send, websocket.SOCKET_ONLY)
         else:
             await self._show(generation, route, scope, send)

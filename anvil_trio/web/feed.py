@@ -20,7 +20,7 @@ from anvil_trio.views.query import check_no_query
 from anvil_trio.web.asgi_types import Message, Receive, Scope, Send, headers_of
 from anvil_trio.web.auth import Principal
 from anvil_trio.web.cors import Cors
-from anvil_trio.web.router import Route
+from anvil_trio.web.router import Pool, Route
 
 __all__ = ["BUFFER_EVENTS", "MAX_CLIENT_BYTES", "Close", "answer_feed", "check_subscriber"]
 
@@ -34,7 +34,7 @@ _FAREWELL_S = 1.0
 
 _FULL = problem(Code.SERVER_BUSY, message="The feed has as many subscribers as it takes.")
 _STOPPING = problem(Code.SHUTTING_DOWN)
-_FOREIGN = problem(Code.SCOPE_DENIED, message="Pages of this origin may not follow the feed.")
+_FOREIGN = problem(Code.SCOPE_DENIED, message="Pages of this origin may not open a WebSocket.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +53,17 @@ _TOO_BIG = Close(1009, "message_too_big")
 def check_subscriber(
     route: Route, who: Principal, scope: Scope, server: ServerSettings
 ) -> Problem | None:
-    """Why an authenticated caller may not follow, told before the handshake is accepted.
+    """Why an authenticated caller may not have a WebSocket, told before it is accepted.
 
     Browsers let any page open a WebSocket and only say whose page it is; where authentication is
-    off that is the one thing that stands between the feed and the web.
+    off that is the one thing that stands between the feed, or an engine, and the web.
     """
     if not route.is_open_to(who):
         return problem(Code.SCOPE_DENIED)
     if not Cors(server.cors_origins).admits(headers_of(scope)):
         return _FOREIGN
+    if route.pool is not Pool.FEED:
+        return None
     query = scope.get("query_string", b"")
     assert isinstance(query, bytes)
     return check_no_query(query)

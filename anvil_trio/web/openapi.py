@@ -113,7 +113,7 @@ def _responses(route: Route) -> Described:
 
 
 def _success(route: Route) -> Described:
-    if route.pool is Pool.FEED:
+    if route.pool in {Pool.FEED, Pool.REALTIME}:
         return {"101": {"description": "A WebSocket, whose messages are JSON objects."}}
     content: Described = {_JSON: {"schema": _reply(route)}}
     if route.name == "metrics":

@@ -50,6 +50,7 @@ class Pool(StrEnum):
     SERVICES = "services"  # likewise, but for the clients' budgets; speech has few places besides
     MANAGEMENT = "management"  # the operator's orders: few at once, and never a chat place
     MEDIA = "media"  # MCP, A2A and artifacts: places of their own, and few who stay
+    REALTIME = "realtime"  # as chat, for as long as a session lasts
     FEED = "feed"  # few and long: a subscriber's WebSocket, which takes no chat place
     NONE = "none"  # read-only: takes no place and waits for nothing but its actor's answer
 
@@ -156,6 +157,15 @@ _TABLE = (
             ("/v1/audio/translations", "translations", "Speech to English, by an audio route."),
             ("/v1/audio/speech", "speech", "Text to speech, by an audio route."),
         )
+    ),
+    Route(
+        "GET",
+        "/v1/realtime",
+        "realtime",
+        Scope.INFERENCE_USE,
+        "chat",
+        Pool.REALTIME,
+        "OpenAI Realtime over a WebSocket: one session of a tier that has them.",
     ),
     _page(
         "/v1/models",

@@ -4,12 +4,15 @@ A client of the Responses API that may speak WebSocket asks for it first, and po
 told 426. Whoever asks for the live feed as for a page is told 426 too, the other way round.
 """
 
+from collections.abc import Sequence
+
 from anvil_trio.dialects.openai_chat import CHAT
 from anvil_trio.errors import Code, Problem, problem
+from anvil_trio.exchange.caller import Header
 from anvil_trio.web.asgi_types import Headers, Message, Receive, Scope, Send
 from anvil_trio.web.respond import send_problem
 
-__all__ = ["SOCKET_ONLY", "is_upgrade", "refusal_of", "refuse", "send_refusal"]
+__all__ = ["SOCKET_ONLY", "answer", "is_upgrade", "refusal_of", "refuse", "send_refusal"]
 
 _POSTED = frozenset({"/v1/responses"})
 _UPGRADE_REQUIRED = 426
@@ -39,6 +42,13 @@ def refusal_of(path: str) -> Problem | None:
 async def refuse(what: Problem | None, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer a handshake with a problem where the server can do that, else with its plain 403."""
     await receive()
+    await answer(what, scope, send)
+
+
+async def answer(
+    what: Problem | None, scope: Scope, send: Send, headers: Sequence[Header] = ()
+) -> None:
+    """The same for a handshake that was received, with more headers."""
     extensions = scope.get("extensions")
     can_answer = isinstance(extensions, dict) and "websocket.http.response" in extensions
     if what is None or not can_answer:
@@ -48,12 +58,12 @@ async def refuse(what: Problem | None, scope: Scope, receive: Receive, send: Sen
     async def reject(message: Message) -> None:
         await send({**message, "type": f"websocket.{message['type']}"})
 
-    await send_refusal(reject, what)
+    await send_refusal(reject, what, headers)
 
 
-async def send_refusal(send: Send, what: Problem) -> None:
+async def send_refusal(send: Send, what: Problem, headers: Sequence[Header] = ()) -> None:
     """Send a problem; a 426 says what to do instead."""
     extra = _INSTEAD if what.status == _UPGRADE_REQUIRED else []
     if what is SOCKET_ONLY:
         extra = _SOCKET
-    await send_problem(send, what, CHAT.render_problem(what), extra)
+    await send_problem(send, what, CHAT.render_problem(what), [*extra, *headers])

@@ -96,6 +96,23 @@ async def test_the_configured_time_is_in_all(autojump_clock):
         assert trio.current_time() == 7.5
 
 
+async def test_connecting_is_waiting_too(autojump_clock):
+    """An engine that takes long to be reached has so much less to answer in."""
+    async with open_stage() as stage:
+        engine = stage.engine("embeddings")
+        send = engine.send
+
+        async def late(request, body):
+            await trio.sleep(40)
+            return await send(request, body)
+
+        engine.send = late  # type: ignore[method-assign]
+        stage.answers("embeddings", Reply((Fault.STALL,)))
+        answer = await stage.ask("embeddings")
+        assert (answer.status, answer.code) == (504, "upstream_timeout")
+        assert trio.current_time() == pytest.approx(60, abs=0.01)
+
+
 @pytest.mark.parametrize("kind", STREAMED)
 async def test_a_slow_caller_is_not_charged_to_the_service(kind, autojump_clock):
     """While it does not read the service's time stands still; its own patience has an end."""

@@ -4,10 +4,12 @@ import pytest
 
 from tests.sim.exchange_mutants import EXCHANGE
 from tests.sim.order_mutants import ORDERS
+from tests.sim.purpose_mutants import PURPOSE
+from tests.sim.realtime_mutants import REALTIME
 from tests.sim.tier_mutants import TIER
 from tests.support.mutants import kill
 
-SUITES = (TIER, EXCHANGE, ORDERS)
+SUITES = (TIER, EXCHANGE, ORDERS, PURPOSE, REALTIME)
 """One suite for each part that is simulated; a new part adds its own."""
 
 MOST_SEEDS = 2000

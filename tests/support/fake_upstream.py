@@ -11,10 +11,11 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import httpx
 import trio
+import trio.testing
 
 from anvil_trio.upstream.response import response_of
 from anvil_trio.upstream.stream import END, End, Head, Received
@@ -29,6 +30,7 @@ __all__ = [
     "STALLED_WRITE",
     "Dial",
     "FakeCall",
+    "FakeStream",
     "FakeUpstream",
     "Fault",
     "Head",
@@ -158,6 +160,74 @@ class FakeCall:
         self.closed.set()
 
 
+_ROOM_BYTES = 65_536
+
+
+class _Pipe:
+    """What is on its way in one direction; a writer waits while there is more than some."""
+
+    def __init__(self) -> None:
+        self.waiting = 0
+        self.is_cut = False
+        self._taken = trio.Event()
+
+    async def put(self, count: int) -> None:
+        self.waiting += count
+        while self.waiting > _ROOM_BYTES and not self.is_cut:
+            await self._taken.wait()
+
+    def take(self, count: int) -> None:
+        self.waiting -= count
+        self._taken.set()
+        self._taken = trio.Event()
+
+    def cut(self) -> None:
+        self.is_cut = True
+        self.take(0)
+
+
+class FakeStream(trio.abc.Stream):
+    """One end of a connection in memory, which holds as much as a kernel would.
+
+    `on_close` is called once, in the step of its end.
+    """
+
+    def __init__(
+        self,
+        stream: trio.StapledStream[Any, Any],
+        out: _Pipe,
+        into: _Pipe,
+        on_close: Callable[[], None],
+    ) -> None:
+        self._stream, self._on_close = stream, on_close
+        self._out, self._into = out, into
+        self._is_closed = False
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        await self._stream.send_all(bytes(data))
+        await self._out.put(len(data))
+
+    async def wait_send_all_might_not_block(self) -> None:
+        await self._stream.wait_send_all_might_not_block()
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:
+        data = bytes(await self._stream.receive_some(max_bytes))
+        self._into.take(len(data))
+        return data
+
+    async def aclose(self) -> None:
+        if not self._is_closed:
+            self._is_closed = True
+            self._out.cut()
+            self._into.cut()
+            self._on_close()
+        await trio.aclose_forcefully(self._stream)
+
+
+def _nothing() -> None:
+    pass
+
+
 async def _write(dial: Dial) -> None:
     if dial is Dial.WRITE_STALLS:
         await trio.sleep_forever()
@@ -190,13 +260,18 @@ class FakeUpstream(httpx.AsyncBaseTransport):
     attempts: int = 0
     opened: int = 0
     calls: list[FakeCall] = field(default_factory=list)
+    serve_stream: Callable[[trio.abc.Stream], None] | None = None
+    dial: Dial = Dial.WRITTEN  # of streams alone
+    closed_streams: int = 0
     _half_open: int = 0  # connections given up before the request was written
     _arrived: trio.Event = field(default_factory=trio.Event)
 
     @property
     def closed(self) -> int:
         """How many of the opened connections are closed."""
-        return self._half_open + sum(call.closed.is_set() for call in self.calls)
+        return (
+            self._half_open + self.closed_streams + sum(call.closed.is_set() for call in self.calls)
+        )
 
     @property
     def chats(self) -> list[FakeCall]:
@@ -254,6 +329,24 @@ class FakeUpstream(httpx.AsyncBaseTransport):
         self._arrived.set()
         self._arrived = trio.Event()
         return call
+
+    async def open_stream(self) -> trio.abc.Stream:
+        """One connection in memory; `serve_stream` has the other end, in a task of its nursery."""
+        self.attempts += 1
+        assert self.serve_stream is not None, "nobody listens"
+        await trio.lowlevel.checkpoint()
+        if self.dial is Dial.REFUSED:
+            raise httpx.ConnectError("scripted")
+        if self.dial is Dial.CONNECT_STALLS:
+            await trio.sleep_forever()
+        ours, theirs = trio.testing.memory_stream_pair()
+        self.opened += 1
+        there, back = _Pipe(), _Pipe()
+        self.serve_stream(FakeStream(theirs, back, there, _nothing))
+        return FakeStream(ours, there, back, self._close_stream)
+
+    def _close_stream(self) -> None:
+        self.closed_streams += 1
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """The same for an `AsyncClient`: returns with the head."""

@@ -293,7 +293,7 @@ async def test_a_whole_stream_under_another_server(small, autojump_clock):
 
 
 async def test_websockets_are_refused(small, autojump_clock):
-    """No route takes a WebSocket yet."""
+    """Where nothing is, no WebSocket is either."""
     sent = []
 
     async def receive():
@@ -302,7 +302,7 @@ async def test_websockets_are_refused(small, autojump_clock):
     async def send(message):
         sent.append(message["type"])
 
-    await app_of(small)({"type": "websocket", "path": "/v1/realtime"}, receive, send)
+    await app_of(small)({"type": "websocket", "path": "/v1/nowhere"}, receive, send)
     assert sent == ["websocket.close"]
 
 

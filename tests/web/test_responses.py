@@ -152,7 +152,7 @@ async def test_a_strangers_handshake_learns_no_path(small, autojump_clock):
 
 
 @pytest.mark.parametrize(
-    ("path", "extensions"), [("/v1/realtime", {"websocket.http.response": {}}), (RESPONSES, {})]
+    ("path", "extensions"), [("/v1/nowhere", {"websocket.http.response": {}}), (RESPONSES, {})]
 )
 async def test_any_other_handshake_is_closed(path, extensions, small, autojump_clock):
     """Where nothing is, or where the server cannot answer in words."""

@@ -3,7 +3,14 @@
 import pytest
 
 from anvil_trio.config.model import TierDialect
-from anvil_trio.upstream.build import chat_url, count_tokens_url, request_headers, root_url
+from anvil_trio.upstream.build import (
+    chat_url,
+    count_tokens_url,
+    realtime_headers,
+    realtime_url,
+    request_headers,
+    root_url,
+)
 
 
 @pytest.mark.parametrize(
@@ -89,3 +96,30 @@ def test_a_callers_version_and_betas_travel_to_messages_engines():
     assert b"cookie" not in headers
     headers = dict(request_headers(TierDialect.OPENAI, None, "r", accept_stream=True, said=said))
     assert not headers.keys() & {b"anthropic-version", b"anthropic-beta", b"cookie"}
+
+
+@pytest.mark.parametrize("base_url", ["http://127.0.0.1:8101", "https://engine.test/api/v1/"])
+def test_a_session_is_opened_beside_chat(base_url):
+    """The session's URL stands where the chat URL does, with the model in its query, escaped."""
+    chat = chat_url(base_url)
+    beside = chat.removesuffix("chat/completions")
+    assert realtime_url(chat, "org/model a&b=c") == f"{beside}realtime?model=org%2Fmodel+a%26b%3Dc"
+    assert (
+        realtime_url(chat, "m", "transcription") == f"{beside}realtime?model=m&intent=transcription"
+    )
+
+
+def test_an_engine_that_speaks_messages_has_no_sessions():
+    """The URL of another dialect's engine cannot become a session's."""
+    with pytest.raises(AssertionError):
+        realtime_url(chat_url("http://a", TierDialect.ANTHROPIC), "m")
+
+
+def test_a_handshake_carries_exactly_the_allowed_headers():
+    """Our id, the engine's key and the first version's word, each only where there is one."""
+    assert realtime_headers(None, "req-1", is_beta=False) == [(b"x-request-id", b"req-1")]
+    assert realtime_headers("key", "req-1", is_beta=True) == [
+        (b"x-request-id", b"req-1"),
+        (b"openai-beta", b"realtime=v1"),
+        (b"authorization", b"Bearer key"),
+    ]

@@ -45,6 +45,7 @@ READ = {
     "H2Protocol._close_stream": "7e230876d7280280",
     "StreamBuffer": "7d0a6121131b893b",
     "HTTPStream": "c8f2de9298b7c83e",
+    "Handshake": "d2e1b9f7be643e22",
     "WSStream": "6edbcd0f4bc49a9f",
     "WebsocketBuffer": "1b5b71ee1cfecfc1",
     "TaskGroup": "45965150fcf92a92",

@@ -1,0 +1,32 @@
+"""The simulation and the cancel sweep over realtime sessions."""
+
+from functools import partial
+
+import pytest
+
+from tests.sim import realtime_scenario, realtime_sweep
+from tests.support.sim import explore, regressions, seed_blocks, sweep
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("seeds", seed_blocks(), ids=str)
+def test_sessions_of_every_seed(seeds, record_property):
+    """R009: whatever ends either side, one record, at most one attempt, nothing held or lost."""
+    known = regressions("realtime")
+    reached = explore(
+        "realtime", realtime_scenario.scenario, [*known, *seeds], realtime_scenario.RARE
+    )
+    record_property("seeds", len(seeds))
+    record_property("reached", dict(reached))
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("end", realtime_sweep.ENDS)
+@pytest.mark.parametrize("kind", realtime_sweep.KINDS)
+def test_a_sessions_end_at_any_step_loses_nothing(kind, end, record_property):
+    """R009: at whichever step it is ended, one record, at most one attempt, nothing held."""
+    scenario = partial(realtime_sweep.scenario, kind=kind, end=end)
+    seeds = [seed for block in seed_blocks() for seed in block][:1]
+    points = [sweep(seed, scenario, "realtime_sweep") for seed in seeds]
+    record_property("cancel points", sum(points))
+    assert min(points) > 10
