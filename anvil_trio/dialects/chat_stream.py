@@ -18,6 +18,8 @@ from anvil_trio.dialects.chat_chunks import (
     Delta,
     DeltaEdit,
     edit_choices,
+    renamed,
+    spelled_model,
     with_model,
     with_reasoning,
     without_role,
@@ -28,6 +30,7 @@ from anvil_trio.dialects.engine_errors import error_problem
 from anvil_trio.dialects.ir import FinishReason, Usage
 from anvil_trio.dialects.raw_json import ABSENT, NULL, encode, is_utf8, raw_of, with_members
 from anvil_trio.dialects.sse import DONE, DONE_EVENT, SseDecoder, SseEvent, SseTooLong, render_event
+from anvil_trio.dialects.text_runs import TextRuns
 from anvil_trio.dialects.usage import usage_of
 from anvil_trio.errors import Code, Problem, UpstreamFailed, problem
 
@@ -72,6 +75,8 @@ class ChatStream:
         self._usage_wanted = usage_wanted
         self._choices = choices
         self._decoder = SseDecoder(max_event_bytes)
+        self._runs = TextRuns(max_event_bytes)
+        self._engine_model: bytes | None = None  # the member `model` as every event has spelled it
         self._identity: _Identity | None = None
         self._answers: dict[int, Answer] = {}
         self._finished: set[int] = set()
@@ -83,9 +88,10 @@ class ChatStream:
             return b""
         out: list[bytes] = []
         try:
-            self._take_all(self._decoder.feed(data), out)
-        except SseTooLong as fault:
-            self._take_all(fault.events, out)
+            self._take_whole(self._decoder.whole(data), out)
+        except SseTooLong:
+            self._fail(problem(Code.UPSTREAM_ERROR))
+        if self._decoder.is_too_long:
             self._fail(problem(Code.UPSTREAM_ERROR))
         return b"".join(out)
 
@@ -138,6 +144,45 @@ class ChatStream:
         if self.failure is None and not self._has_ended:
             self.failure = what
 
+    def _take_whole(self, whole: bytes, out: list[bytes]) -> None:
+        """The events of one read: runs of text at once, whatever else one by one."""
+        at = 0
+        while at < len(whole) and not self._is_over:
+            if self._may_run and (size := self._take_run(whole, at, out)):
+                at += size
+                continue
+            end = whole.find(b"\n\n", at)
+            if end < 0:
+                break  # a line feed more than a blank line has
+            event = self._decoder.event_in(whole[at:end])
+            at = end + 2
+            if event is not None:
+                self._take_all([event], out)
+
+    @property
+    def _may_run(self) -> bool:
+        """Whether more text of the answer numbered 0 tells nothing that is not known."""
+        return (
+            self.has_content
+            and not self.is_finished
+            and self._engine_model is not None
+            and 0 in self._answers
+        )
+
+    def _take_run(self, whole: bytes, at: int, out: list[bytes]) -> int:
+        """Hand on events that are nothing but text, all with the same `model`; how many bytes."""
+        run = self._runs.find(whole, at)
+        if run is None or self._engine_model is None:
+            return 0
+        data, chunks = run
+        said = renamed(data, self._engine_model, self._model, len(chunks))
+        if said is None:
+            self._engine_model = None  # it is spelled in another way now
+            return 0
+        self.events += len(chunks)
+        out.append(said)
+        return len(data)
+
     def _take_all(self, events: Iterable[SseEvent], out: list[bytes]) -> None:
         for event in events:
             self.events += 1
@@ -168,6 +213,8 @@ class ChatStream:
         edits = self._take_choices(chunk.choices, out) if chunk.choices else {}
         if edits or not chunk.kind or chunk.choices is None:
             data = _edited(data, chunk, edits)
+        if self._engine_model is None:
+            self._engine_model = spelled_model(event.data, chunk.model)
         if self.failure is None:
             out += (b"data: ", with_model(data, chunk.model, self._model), b"\n\n")
 
