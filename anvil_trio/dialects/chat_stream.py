@@ -58,6 +58,27 @@ class ChatStream:
     `is_finished` when that many have a finish reason and no other has begun.
     """
 
+    __slots__ = (
+        "_answers",
+        "_choices",
+        "_decoder",
+        "_engine_model",
+        "_finished",
+        "_has_ended",
+        "_identity",
+        "_model",
+        "_runs",
+        "_usage_wanted",
+        "events",
+        "failure",
+        "finish_reason",
+        "has_content",
+        "is_done",
+        "is_finish_reason_missing",
+        "is_finished",
+        "usage",
+    )
+
     completion_estimate = None  # only the engine's own counts are passed on
 
     def __init__(
@@ -79,7 +100,7 @@ class ChatStream:
         self._engine_model: bytes | None = None  # the member `model` as every event has spelled it
         self._identity: _Identity | None = None
         self._answers: dict[int, Answer] = {}
-        self._finished: set[int] = set()
+        self._finished = 0  # answers that have a finish reason
         self._has_ended = False  # the closing bytes have been handed out
 
     def feed(self, data: bytes) -> bytes:
@@ -138,7 +159,7 @@ class ChatStream:
     @property
     def _is_whole(self) -> bool:
         """Whether there is an answer, and every one that began has its finish reason."""
-        return 0 < len(self._answers) == len(self._finished)
+        return 0 < len(self._answers) == self._finished
 
     def _fail(self, what: Problem) -> None:
         if self.failure is None and not self._has_ended:
@@ -239,7 +260,7 @@ class ChatStream:
             index = choice.index or 0
             answer = self._answers.get(index) or self._begin(index)
             if choice.finish_reason:
-                self._finish(index, answer.finish(choice.finish_reason))
+                self._finish(answer, choice.finish_reason)
             edit = self._take_choice(choice, answer)
             if edit is not None:
                 edits[place] = edit
@@ -273,14 +294,15 @@ class ChatStream:
     def _take_rich(self, answer: Answer, delta: Delta) -> DeltaEdit | None:
         """A delta with more than plain text in it."""
         edit = answer.take(delta)
-        if answer.numbers.count > _MAX_CALLS:
+        if answer.calls > _MAX_CALLS:
             self._fail(problem(Code.UPSTREAM_ERROR))
         return edit
 
-    def _finish(self, index: int, reason: FinishReason) -> None:
-        self.finish_reason = reason
-        self._finished.add(index)
-        self.is_finished = self._is_whole and len(self._finished) >= self._choices
+    def _finish(self, answer: Answer, reason: str) -> None:
+        if answer.finish_reason is None:
+            self._finished += 1
+        self.finish_reason = answer.finish(reason)
+        self.is_finished = self._is_whole and self._finished >= self._choices
 
     def _begin(self, index: int) -> Answer:
         answer = self._answers[index] = Answer()

@@ -19,6 +19,9 @@ HEARTBEAT = b": keepalive\n"
 """A comment ended by ONE newline: a blank line after it would make old SDKs dispatch an event."""
 
 
+_STREAMING = Head(HTTPStatus.OK)  # in place of a head that was heard and began a stream
+
+
 class StreamRelay(Relay):
     """Hands each read's whole events on at once, and heartbeats while the engine is silent.
 
@@ -57,14 +60,10 @@ class StreamRelay(Relay):
             self._watch.sent()
 
     async def _pump(self) -> Closing:
-        head = await self._receive_head()
-        if not is_success(head):
-            return await self._refused(head)
-        if not _is_event_stream(head):
-            return self._whole(await self._collect(self._max_bytes))
-        return await self._pump_events()
-
-    async def _pump_events(self) -> Closing:
+        if self._head is not _STREAMING:
+            closing = await self._begin()
+            if closing is not None:
+                return closing
         translator = self._translator
         while True:
             # Looked at here, so that a lapse which cut into the write below hides no fault.
@@ -82,6 +81,19 @@ class StreamRelay(Relay):
                 self._last += out
             elif out:
                 await self._send(out)
+
+    async def _begin(self) -> Closing | None:
+        """Hear the head; the closing of a reply that is no stream of events.
+
+        Of a head that is one nothing is kept: a stream may last for hours.
+        """
+        head = await self._receive_head()
+        if not is_success(head):
+            return await self._refused(head)
+        if not _is_event_stream(head):
+            return self._whole(await self._collect(self._max_bytes))
+        self._head = _STREAMING
+        return None
 
     def _whole(self, body: bytes) -> Closing:
         """A plain JSON answer to a streaming request, made a stream."""
