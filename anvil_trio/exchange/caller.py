@@ -23,6 +23,11 @@ class Caller(Protocol):
         ...
 
     @property
+    def is_drained(self) -> bool:
+        """Whether what was said by `say` has been written: nothing is left to wait for."""
+        ...
+
+    @property
     def bytes_sent(self) -> int:
         """How many body bytes have been handed over."""
         ...
@@ -33,6 +38,10 @@ class Caller(Protocol):
 
     async def read_body(self, max_bytes: int, *, stall_s: float, total_s: float) -> bytes | Problem:
         """The whole body; a 413 past `max_bytes`, a 408 after `stall_s` of silence or `total_s`."""
+        ...
+
+    def say(self, status: int, headers: Sequence[Header], data: bytes) -> bool:
+        """Hand over a whole reply without waiting; False: not here, and nothing was handed over."""
         ...
 
     async def start(self, status: int, headers: Sequence[Header]) -> None:

@@ -11,7 +11,7 @@ import trio
 
 from anvil_trio.actors.messages import Refused
 from anvil_trio.dialects.ir import StreamTranslator
-from anvil_trio.errors import Code, Problem, UpstreamFailed, problem
+from anvil_trio.errors import Problem, UpstreamFailed
 from anvil_trio.exchange.call import Call
 from anvil_trio.exchange.caller import Caller
 from anvil_trio.exchange.closing import (
@@ -31,7 +31,6 @@ from anvil_trio.exchange.prepare import Prepared, prepare
 from anvil_trio.exchange.relay import UnaryRelay
 from anvil_trio.exchange.stream_relay import StreamRelay
 from anvil_trio.names import MemberId
-from anvil_trio.tiers.lease import Lease
 from anvil_trio.upstream.build import request_headers
 from anvil_trio.upstream.client import open_stream
 from anvil_trio.upstream.stream import UpstreamStream
@@ -71,7 +70,6 @@ class _Exchange(Exchange):
             )
             if isinstance(body, Problem):
                 return rejected(body)
-            self._watch.begin()
             prepared = prepare(body, self._call.dialect, self._generation, self._record)
             if isinstance(prepared, Problem):
                 return rejected(prepared)
@@ -83,21 +81,23 @@ class _Exchange(Exchange):
             return await self._select(prepared)
 
     async def _select(self, prepared: Prepared) -> Closing:
-        """One lease on one member, within the admission deadline; a grant beats its expiry."""
-        got: Lease | Refused | None = None
+        """One lease on one member, within the admission deadline.
+
+        A grant that comes in the very step of its expiry is given back: life is over.
+        """
+        self._watch.begin()
         self._record.asked_at = trio.current_time()
         self._watch.journey.reach(Phase.WAITING)
         session_id = self._call.session_for(prepared.route.tier)
         try:
-            with trio.move_on_after(self._watch.limits.admission_s):
-                got = await prepared.route.handle.acquire(self._call.client_id, session_id)
+            got = await prepared.route.handle.acquire(self._call.client_id, session_id)
         finally:
             self._record.answered_at = trio.current_time()
-        if got is None:
-            return Closing(Outcome.ADMISSION_TIMEOUT, problem(Code.ADMISSION_TIMEOUT))
         if isinstance(got, Refused):
             return not_admitted(got, self._generation.config.router.exhaustion_status)
         with got as lease:
+            if self._watch.is_over(self._record.answered_at):
+                return self._cut()
             self._watch.journey.reach(Phase.CHOSEN)
             self._record.selected(lease.member_id, trio.current_time(), lease.schedule)
             return await self._attempt(prepared, lease.member_id)
@@ -114,7 +114,9 @@ class _Exchange(Exchange):
         )
         self._record.attempted_at = trio.current_time()
         try:
-            async with open_stream(upstream, prepared.rendered.body, headers) as stream:
+            async with open_stream(
+                upstream, prepared.rendered.body, headers, self._watch.chosen
+            ) as stream:
                 self._watch.journey.reach(Phase.DISPATCHED)
                 self._watch.dispatched(has_heartbeats=prepared.request.stream)
                 if prepared.request.stream:

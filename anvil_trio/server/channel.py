@@ -130,19 +130,21 @@ class Channel:
             held, self._held = self._held, []
             self._write(b"".join(held))
 
-    def send(self, data: bytes) -> None:
+    def send(self, data: bytes) -> bool:
         """Hand over `data`, to be sent after all that came before it. Never waits.
 
-        To a client that has left, or after `finish`, it sends nothing, silently.
+        Whether there is nothing left to send. To a client that has left, or after `finish`, it
+        sends nothing, silently.
         """
         if not data or self.is_dead or self.is_ending:
-            return
+            return True
         if self._held or self._is_gathering:
             self._held.append(data)
             if not self._is_gathering:
                 self.flush()
         else:
             self._write(data)
+        return self._queue.is_empty and not self._held
 
     async def drained(self) -> None:
         """Wait until the kernel has what was sent, or the client is known to be gone.

@@ -47,7 +47,7 @@ class Http1:
         args: ProtocolArgs,
         options: ServerOptions,
         *,
-        write: Callable[[bytes], None],
+        write: Callable[[bytes], bool],
         drained: Callable[[], Awaitable[None]],
     ) -> None:
         self.write = write

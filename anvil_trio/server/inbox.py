@@ -6,13 +6,16 @@ waits for it: an answer given without reading a large body leaks nothing.
 """
 
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import trio
 
-from anvil_trio.server.hypercorn_names import ASGIReceiveEvent
+from anvil_trio.server.hypercorn_names import ASGIReceiveEvent, ASGISendEvent
 
-__all__ = ["Inbox"]
+__all__ = ["Answer", "Inbox"]
+
+Answer = Callable[[int, Sequence[tuple[bytes, bytes]], bytes], bool]
+"""Takes status, headers and body of a whole reply."""
 
 _ROOM = 10
 _NORMAL_CLOSURE = 1000
@@ -26,6 +29,9 @@ class Inbox:
     before its exchange was over, and `on_gone` is called, once, in the step in which that is
     learned; it must neither wait nor raise. An exchange that ended by itself is never `gone`.
 
+    `answer` takes a whole reply, if the protocol can do without the messages of ASGI, and says
+    whether the kernel has all of it; `sender` is what the application was given to send those by.
+
     For the protocol: `room` is how many messages may wait before `put` does, `wanted` is awaited
     whenever the application asks and nothing is there, `outgoing` until what it sent is taken.
     """
@@ -36,10 +42,12 @@ class Inbox:
         "_messages",
         "_taken",
         "_type",
+        "answer",
         "gone",
         "on_gone",
         "outgoing",
         "room",
+        "sender",
         "wanted",
     )
 
@@ -47,6 +55,8 @@ class Inbox:
         self.gone = False
         self.on_gone: Callable[[], None] | None = None
         self.outgoing = outgoing
+        self.answer: Answer | None = None
+        self.sender: Callable[[ASGISendEvent], Awaitable[None]] | None = None
         self.room = _ROOM
         self.wanted: Callable[[], Awaitable[None]] | None = None
         self._type = kind

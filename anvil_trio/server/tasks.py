@@ -72,7 +72,7 @@ class Tasks(TaskGroup):
             inbox.lose()
 
     async def _run_app(self, app: AppWrapper, scope: Scope, inbox: Inbox, send: _Send) -> None:
-        sender = partial(self._send, send, inbox)
+        sender = inbox.sender = partial(self._send, send, inbox)
         try:
             await app(scope, inbox.receive, sender, trio.to_thread.run_sync, trio.from_thread.run)
         except* Exception as failed:  # noqa: BLE001 - whatever it was, it was that request's

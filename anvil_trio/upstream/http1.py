@@ -5,10 +5,12 @@ is decided here: interim heads are passed over, a size bounds whatever is not bo
 is understood as a transfer coding, and a connection that said more than one reply is not kept.
 """
 
+from collections.abc import Iterable
+
 import httptools
 import httpx
 
-from anvil_trio.upstream.stream import END, Head, Received
+from anvil_trio.upstream.stream import END, Head, Received, Request
 
 __all__ = ["MAX_HEAD_BYTES", "ReplyParser", "render_request"]
 
@@ -22,7 +24,7 @@ _TOO_LONG = "The reply's head is too long."
 _CUT = "The connection ended before the reply did."
 
 
-def render_request(request: httpx.Request, host: bytes, body: bytes) -> bytes:
+def render_request(request: Request | httpx.Request, host: bytes, body: bytes) -> bytes:
     """The bytes of one request; `host` and the framing are ours, whatever its headers say.
 
     Raises httpx.LocalProtocolError for a header that would break out of its line, and for the two
@@ -31,12 +33,11 @@ def render_request(request: httpx.Request, host: bytes, body: bytes) -> bytes:
     method = request.method
     if method in {"HEAD", "CONNECT"}:
         raise httpx.LocalProtocolError("This method is not spoken here.")
+    fields: Iterable[tuple[bytes, bytes]] = (
+        request.fields if isinstance(request, Request) else request.headers.raw
+    )
     lines = [b"%s %s HTTP/1.1" % (method.encode(), request.url.raw_path), b"host: " + host]
-    lines += [
-        b"%s: %s" % (name, value)
-        for name, value in request.headers.raw
-        if name.lower() not in _OURS
-    ]
+    lines += [b"%s: %s" % field for field in fields if field[0].lower() not in _OURS]
     if body or method != "GET":
         lines.append(b"content-length: %d" % len(body))
     head = b"\r\n".join(lines)

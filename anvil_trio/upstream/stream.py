@@ -4,12 +4,32 @@ A stream is an object with `receive()`, never an async generator: a deadline may
 `receive()` without losing what was under way, and leaving it early needs no garbage collector.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 import httpx
 
-__all__ = ["END", "End", "Head", "Received", "UpstreamStream", "UpstreamTransport"]
+__all__ = ["END", "End", "Head", "Received", "Request", "UpstreamStream", "UpstreamTransport"]
+
+
+class Request:
+    """One POST on its way to a member, as cheap as it can be: nothing is parsed to make one.
+
+    `fields` are all its headers but `host` and the framing, which the transport adds.
+    """
+
+    __slots__ = ("fields", "url")
+
+    method = "POST"
+
+    def __init__(self, url: httpx.URL, fields: Sequence[tuple[bytes, bytes]]) -> None:
+        self.url, self.fields = url, fields
+
+    @property
+    def headers(self) -> httpx.Headers:
+        """The same fields, to look them up."""
+        return httpx.Headers(list(self.fields))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +60,19 @@ Received: TypeAlias = Head | bytes | End
 class UpstreamStream(Protocol):
     """One reply: a `Head`, then never-empty bytes, then `End`."""
 
+    @property
+    def is_written(self) -> bool:
+        """Whether the request is on its way whole: true of whatever `send` gave."""
+        ...
+
+    async def write_rest(self) -> None:
+        """Write what `send_now` could not. Raises as `send`; nothing may be received before."""
+        ...
+
+    def take(self) -> Received | None:
+        """What `receive` would give without waiting, or None. Raises as `receive` does."""
+        ...
+
     async def receive(self) -> Received:
         """The next thing the upstream said; everything one read brought comes at once.
 
@@ -61,7 +94,15 @@ class UpstreamStream(Protocol):
 class UpstreamTransport(Protocol):
     """The way to one member."""
 
-    async def send(self, request: httpx.Request, body: bytes) -> UpstreamStream:
+    def send_now(self, request: Request, body: bytes) -> UpstreamStream | None:
+        """As `send`, but without waiting; None: nothing was written, and `send` must do it.
+
+        An idle connection takes most requests whole in one step, which then needs no scope; one
+        that takes only a part is gone on with by `write_rest`.
+        """
+        ...
+
+    async def send(self, request: Request | httpx.Request, body: bytes) -> UpstreamStream:
         """Write one request, exactly once, and return as soon as it is written: the dispatch.
 
         `body` is what travels; `request` gives method, URL and headers. Raises an

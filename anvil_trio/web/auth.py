@@ -63,7 +63,8 @@ class Authenticator:
         """
         if not self.is_on:
             return _ANYBODY
-        found = {self._known.get(_digest(token)) for token in _credentials(headers)}
+        known = self._known
+        found = {known.get(sha256(token).digest()) for token in _credentials(headers)}
         principal = found.pop() if len(found) == 1 else None
         return problem(Code.AUTHENTICATION) if principal is None else principal
 

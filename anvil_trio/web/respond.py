@@ -29,6 +29,12 @@ class ServerSide(Protocol):
     gone: bool
     on_gone: Callable[[], None] | None
 
+    answer: Callable[[int, Sequence[Header], bytes], bool] | None
+    """Takes a whole reply without waiting, where the protocol can; says whether all is written."""
+
+    sender: Send | None
+    """What the application was given to send by."""
+
     def take_body(self) -> bytes | None:
         """The body, if nothing of it was read and it has come in one piece."""
         ...
@@ -92,6 +98,7 @@ class AsgiCaller:
         self._declared_bytes = declared_bytes
         self._leave: Callable[[], None] | None = None
         self.has_started = False
+        self.is_drained = True
         self.bytes_sent = 0
         self._body_read = trio.Event()
 
@@ -145,6 +152,16 @@ class AsgiCaller:
         """Say that the caller has gone."""
         if self._leave is not None:
             self._leave()
+
+    def say(self, status: int, headers: Sequence[Header], data: bytes) -> bool:
+        """See `Caller`. Whoever changes what is sent on its way (for HEAD, CORS) must see it."""
+        server = self._server
+        if server is None or server.answer is None or self._send is not server.sender:
+            return False
+        self.has_started = True
+        self.bytes_sent += len(data)
+        self.is_drained = server.answer(status, headers, data)
+        return True
 
     async def start(self, status: int, headers: Sequence[Header]) -> None:
         """See `Caller`."""

@@ -10,6 +10,7 @@ from anvil_trio.web.auth import Principal, Scope
 __all__ = [
     "ACTIVATION",
     "ADMIN_PATHS",
+    "HIDEABLE",
     "MODEL_PATH",
     "OPENAPI",
     "REQUEST_PATH",
@@ -33,6 +34,9 @@ ADMIN_PATHS = frozenset({ACTIVATION, TRANSITION})
 
 WORKLOADS = "/v1/workloads"
 """A path that is there only where this host has a name."""
+
+HIDEABLE = frozenset({*ADMIN_PATHS, WORKLOADS})
+"""All paths of which a configuration may know nothing."""
 
 OPENAPI = "/openapi.json"
 
@@ -265,6 +269,9 @@ def normalise_path(path: str) -> str:
 
 def find(method: str, path: str) -> Route | None:
     """The route of one method on one path; HEAD is answered wherever GET is."""
+    route = ROUTES.get((method, path))
+    if route is not None:
+        return route
     return ROUTES.get(("GET" if method == "HEAD" else method, _entry_of(path)))
 
 

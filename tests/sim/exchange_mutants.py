@@ -62,16 +62,14 @@ RECORD = (
     Mutant(
         "no record when the caller has left",
         FRAME,
-        "        finally:\n            self._write_record(closing.outcome)",
-        "        finally:\n            if not self._watch.is_gone:\n"
-        "                self._write_record(closing.outcome)",
+        "            self._write_record(closing.outcome)",
+        "            if not self._watch.is_gone:\n                self._write_record(closing.outcome)",
     ),
     Mutant(
         "no record when cancelled",
         FRAME,
-        "        finally:\n            self._write_record(closing.outcome)",
-        "        except ZeroDivisionError:\n            raise\n"
-        "        self._write_record(closing.outcome)",
+        "            self._house.exchanges.ended(self._watch)\n            self._write_record(closing.outcome)",
+        "            self._house.exchanges.ended(self._watch)\n        self._write_record(closing.outcome)",
     ),
     Mutant(
         "the wait is recorded to the end of the request",
@@ -86,14 +84,26 @@ ENDS = (
     Mutant(
         "the total deadline never runs",
         WATCH,
-        "self.life.deadline = trio.current_time() + self.limits.total_s",
+        "self._total_at = now + self.limits.total_s",
         "pass",
     ),
     Mutant(
         "the admission deadline never runs",
+        WATCH,
+        "self._bound(now + self.limits.admission_s, Cut.NO_MEMBER)",
+        "self._bound(inf, Cut.NO_MEMBER)",
+    ),
+    Mutant(
+        "the admission deadline runs on",
         RUN,
-        "trio.move_on_after(self._watch.limits.admission_s)",
-        "trio.CancelScope()",
+        "upstream, prepared.rendered.body, headers, self._watch.chosen\n",
+        "upstream, prepared.rendered.body, headers\n",
+    ),
+    Mutant(
+        "a whole reply has no bound",
+        RELAY,
+        "            self._watch.follow_engine()\n",
+        "            self._watch.chosen()\n",
     ),
     Mutant(
         "last words without a bound",
@@ -104,8 +114,8 @@ ENDS = (
     Mutant(
         "a second head after the stream began",
         DELIVERY,
-        "        elif caller.has_started:\n",
-        "        elif False:\n",
+        "    whole = None if caller.has_started else _whole(closing, call, headers)\n",
+        "    whole = _whole(closing, call, headers)\n",
     ),
 )
 

@@ -21,6 +21,8 @@ class Side:
     on_gone: Callable[[], None] | None = None
     drains: int = 0
     body: bytes | None = None
+    answer: None = None  # it speaks by ASGI's messages alone
+    sender: None = None
 
     def take_body(self) -> bytes | None:
         return self.body
