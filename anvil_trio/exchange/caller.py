@@ -24,7 +24,7 @@ class Caller(Protocol):
 
     @property
     def is_drained(self) -> bool:
-        """Whether what was said by `say` has been written: nothing is left to wait for."""
+        """Whether what was said without waiting has been written: nothing is left to wait for."""
         ...
 
     @property
@@ -42,6 +42,13 @@ class Caller(Protocol):
 
     def say(self, status: int, headers: Sequence[Header], data: bytes) -> bool:
         """Hand over a whole reply without waiting; False: not here, and nothing was handed over."""
+        ...
+
+    def say_more(self, data: bytes) -> bool:
+        """Hand over body bytes without waiting; False: not here, and nothing was handed over.
+
+        Only after a `send` or `start` that has ended.
+        """
         ...
 
     async def start(self, status: int, headers: Sequence[Header]) -> None:

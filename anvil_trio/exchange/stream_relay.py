@@ -46,6 +46,7 @@ class StreamRelay(Relay):
         self._translator = translator
         self._caller, self._headers = caller, headers
         self._outbox = b""  # made, but not yet handed over
+        self._is_flowing = False  # head and first bytes have left
         self._last = b""  # what came with the engine's last word
 
     async def _resume(self, due: Due) -> None:
@@ -114,10 +115,19 @@ class StreamRelay(Relay):
             self._content_began()
 
     async def _send(self, data: bytes) -> None:
-        self._watch.sending()
-        self._outbox = data
-        await self._hand_over()
+        """Hand over what the engine said, and wait for the caller only where they must be."""
+        if self._is_flowing and self._caller.say_more(data):
+            if self._caller.is_drained:
+                self._watch.passed_on()
+                return
+            self._watch.sending()
+            await self._caller.drained()
+        else:
+            self._watch.sending()
+            self._outbox = data
+            await self._hand_over()
         self._watch.sent()
+        self._is_flowing = True
 
     async def _hand_over(self) -> None:
         if not self._caller.has_started:

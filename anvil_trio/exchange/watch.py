@@ -154,6 +154,10 @@ class Watch:
         self.deadlines.said_all(now)
         self._tighten()
 
+    def passed_on(self) -> None:
+        """Bytes were written without waiting: the next heartbeat is due an interval from now."""
+        self.deadlines.sent(trio.current_time())
+
     def sending(self) -> None:
         """A write to the caller begins."""
         self.deadlines.sending(trio.current_time())

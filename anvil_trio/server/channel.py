@@ -138,12 +138,11 @@ class Channel:
         """
         if not data or self.is_dead or self.is_ending:
             return True
-        if self._held or self._is_gathering:
-            self._held.append(data)
-            if not self._is_gathering:
-                self.flush()
-        else:
-            self._write(data)
+        if not self._held and not self._is_gathering:
+            return self._write(data)
+        self._held.append(data)
+        if not self._is_gathering:
+            self.flush()
         return self._queue.is_empty and not self._held
 
     async def drained(self) -> None:
@@ -159,14 +158,15 @@ class Channel:
             self._burst_bytes = 0
             await trio.lowlevel.checkpoint()
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, data: bytes) -> bool:
         if self.is_dead or self.is_ending:
-            return
+            return True
         self._burst_bytes += len(data)
         try:
-            self._queue.write(self._wire.encode(data))
+            return self._queue.write(self._wire.encode(data))
         except OSError:  # ssl.SSLError: an earlier failure made TLS unusable
             self.reset()
+            return True
 
     # ending
 

@@ -69,7 +69,7 @@ class Exchange:
         await args.task_group.spawn_app(args.app, args.config, scope, self.send)
         self._inbox = inbox_of(scope)
         if self._inbox is not None:
-            self._inbox.answer = self.answer
+            self._inbox.answer, self._inbox.more = self.answer, self.more
             if self._expects:
                 self._inbox.wanted = self._ask_for_body
 
@@ -133,6 +133,10 @@ class Exchange:
         reply = self.reply
         head = self._head(status, headers)
         return self._line.write(head + reply.render_part(body) + reply.render_end())
+
+    def more(self, data: bytes) -> bool:
+        """Send a part of a reply that has begun. Raises ReplyError. Whether the kernel has it."""
+        return self.is_closed or self._line.write(self.reply.render_part(data))
 
     def refuse(self, status: int) -> None:
         """Answer for the application, which has not begun to."""

@@ -32,6 +32,9 @@ class ServerSide(Protocol):
     answer: Callable[[int, Sequence[Header], bytes], bool] | None
     """Takes a whole reply without waiting, where the protocol can; says whether all is written."""
 
+    more: Callable[[bytes], bool] | None
+    """Likewise a part of a body, once the part before it has left."""
+
     sender: Send | None
     """What the application was given to send by."""
 
@@ -161,6 +164,15 @@ class AsgiCaller:
         self.has_started = True
         self.bytes_sent += len(data)
         self.is_drained = server.answer(status, headers, data)
+        return True
+
+    def say_more(self, data: bytes) -> bool:
+        """See `Caller`."""
+        server = self._server
+        if server is None or server.more is None or self._send is not server.sender:
+            return False
+        self.bytes_sent += len(data)
+        self.is_drained = server.more(data)
         return True
 
     async def start(self, status: int, headers: Sequence[Header]) -> None:

@@ -22,6 +22,7 @@ class Side:
     drains: int = 0
     body: bytes | None = None
     answer: None = None  # it speaks by ASGI's messages alone
+    more: None = None
     sender: None = None
 
     def take_body(self) -> bytes | None:

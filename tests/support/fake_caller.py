@@ -81,6 +81,11 @@ class FakeCaller:
         self.has_ended = True
         return True
 
+    def say_more(self, data: bytes) -> bool:
+        if self.is_direct:
+            self._take(data)
+        return self.is_direct
+
     async def start(self, status: int, headers: Sequence[Header]) -> None:
         self._begin(status, headers)
         await self.drained()
