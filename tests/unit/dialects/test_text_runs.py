@@ -139,6 +139,7 @@ def test_a_model_that_is_spelled_in_another_way_is_still_renamed():
     stream.feed(ROLE + text("first"))
     for odd in (
         text("a").replace(b'"model":', b'"model": '),
+        text("a").replace(b'"model":', b'"model" :'),
         text("a").replace(b"served-model", b"another"),
         text("a").replace(b'"id":"x"', b'"model":"served-model"'),
         text("a", extra={"model": "served-model"}),
@@ -148,6 +149,15 @@ def test_a_model_that_is_spelled_in_another_way_is_still_renamed():
             models = [json.loads(line[6:])["model"] for line in out.split(b"\n\n") if line]
             assert set(models) == {"llm.primary"}
             assert stream.failure is None
+
+
+def test_a_line_feed_more_says_nothing():
+    """Behind a blank line, whatever was read with it."""
+    stream = new_stream()
+    for read in (ROLE + text("a") + b"\n", text("b") * 2 + b"\n", b"\n", text("c")):
+        stream.feed(read)
+    assert stream.events == 5
+    assert stream.failure is None
 
 
 def test_what_is_no_text_ends_the_stream_where_it_stands():
