@@ -100,10 +100,10 @@ ENDS = (
         "upstream, prepared.rendered.body, headers\n",
     ),
     Mutant(
-        "a whole reply has no bound",
+        "a whole reply keeps the bound of the wait for a member",
         RELAY,
         "            self._watch.follow_engine()\n",
-        "            self._watch.chosen()\n",
+        "            pass\n",
     ),
     Mutant(
         "last words without a bound",
