@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 import httpx
+import msgspec
 
 __all__ = ["END", "End", "Head", "Received", "Request", "UpstreamStream", "UpstreamTransport"]
 
@@ -33,8 +34,7 @@ class Request:
         return httpx.Headers([(name, value) for name, _, value in (x.partition(b": ") for x in lines)])
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(msgspec.Struct, frozen=True):
     """A reply's final status and headers, names in lower case; interim heads are left out."""
 
     status: int
