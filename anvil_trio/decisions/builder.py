@@ -1,7 +1,7 @@
 """What the exchange learns of one request along the way, until it becomes a record."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from anvil_trio.decisions.dropped import recorded_names
@@ -80,7 +80,9 @@ class CallerIds:
     task_id: str | None = None
 
 
-@dataclass(slots=True, kw_only=True)
+_NO_IDS = CallerIds()
+
+
 class RecordBuilder:
     """One request's record in the making. `finish` gives it, exactly once.
 
@@ -88,15 +90,7 @@ class RecordBuilder:
     unknown. `*_at` are moments of trio's clock, `created_unix` is the wall clock's.
     """
 
-    gateway_request_id: RequestId
-    started_at: float
-    created_unix: float
-    kind: RequestKind = RequestKind.CHAT
-    client_id: ClientId | None = None
-    caller: CallerIds = CallerIds()
-    config_sha256: str | None = None
-    router_version: str | None = None
-
+    # What a request never sets stays on the class: most leave half of these alone.
     request_bytes: int = 0
     response_bytes: int = 0
     prompt_tokens_estimate: int | None = None
@@ -114,11 +108,28 @@ class RecordBuilder:
     upstream_ended_at: float | None = None  # the engine's reply was read or given up
     live_usage: Callable[[], Usage] | None = None  # while a reply is read: the counts so far
 
-    _route: str = field(default=UNPARSED_ROUTE, init=False)
-    _tier: Target | None = field(default=None, init=False)
-    _member_id: MemberId | None = field(default=None, init=False)
-    _schedule: Schedule | None = field(default=None, init=False)
-    _is_finished: bool = field(default=False, init=False)
+    _route: str = UNPARSED_ROUTE
+    _tier: Target | None = None
+    _member_id: MemberId | None = None
+    _schedule: Schedule | None = None
+    _is_finished: bool = False
+
+    def __init__(
+        self,
+        *,
+        gateway_request_id: RequestId,
+        started_at: float,
+        created_unix: float,
+        kind: RequestKind = RequestKind.CHAT,
+        client_id: ClientId | None = None,
+        caller: CallerIds = _NO_IDS,
+        config_sha256: str | None = None,
+        router_version: str | None = None,
+    ) -> None:
+        self.gateway_request_id = gateway_request_id
+        self.started_at, self.created_unix = started_at, created_unix
+        self.kind, self.client_id, self.caller = kind, client_id, caller
+        self.config_sha256, self.router_version = config_sha256, router_version
 
     @property
     def route(self) -> str:

@@ -69,7 +69,7 @@ def _render(request: ChatRequest, tier: Tier) -> RenderedRequest | Problem:
     if request.is_prefill and tier.compat.prefill == "refuse":
         return problem(Code.INVALID_REQUEST, message=_PREFILL_REFUSED, param="messages")
     fields = dict(request.fields)
-    history = shape_history(fields["messages"], tier.compat)
+    history = shape_history(fields["messages"], tier.compat, request.roles)
     fields["messages"] = history.messages
     fields["model"] = raw_of(request.model.strip() if tier.model is None else tier.model)
     _fill(fields, tier.extra_body_defaults)

@@ -113,7 +113,7 @@ class Relay(ABC):
 
     def _content_began(self) -> None:
         if self._record.first_content_at is None:
-            self._record.first_content_at = trio.current_time()
+            self._record.first_content_at = self._watch.progressed_at or trio.current_time()
 
 
 class UnaryRelay(Relay):

@@ -31,7 +31,6 @@ from anvil_trio.exchange.prepare import Prepared, prepare
 from anvil_trio.exchange.relay import UnaryRelay
 from anvil_trio.exchange.stream_relay import StreamRelay
 from anvil_trio.names import MemberId
-from anvil_trio.upstream.build import request_headers
 from anvil_trio.upstream.client import open_stream
 from anvil_trio.upstream.stream import UpstreamStream
 
@@ -85,38 +84,37 @@ class _Exchange(Exchange):
 
         A grant that comes in the very step of its expiry is given back: life is over.
         """
-        self._watch.begin()
-        self._record.asked_at = trio.current_time()
-        self._watch.journey.reach(Phase.WAITING)
+        watch, record = self._watch, self._record
+        record.asked_at = watch.begin()
+        watch.journey.reach(Phase.WAITING)
         session_id = self._call.session_for(prepared.route.tier)
         try:
             got = await prepared.route.handle.acquire(self._call.client_id, session_id)
         finally:
-            self._record.answered_at = trio.current_time()
+            record.answered_at = now = trio.current_time()
         if isinstance(got, Refused):
             return not_admitted(got, self._generation.config.router.exhaustion_status)
         with got as lease:
-            if self._watch.is_over(self._record.answered_at):
+            if watch.is_over(now):
                 return self._cut()
-            self._watch.journey.reach(Phase.CHOSEN)
-            self._record.selected(lease.member_id, trio.current_time(), lease.schedule)
+            watch.journey.reach(Phase.CHOSEN)
+            record.selected(lease.member_id, now, lease.schedule)
             return await self._attempt(prepared, lease.member_id)
 
     async def _attempt(self, prepared: Prepared, member_id: MemberId) -> Closing:
         """The one attempt on the one member (R009): nothing here is ever tried again."""
         upstream = prepared.route.upstreams[member_id]
-        headers = request_headers(
-            prepared.route.tier.dialect,
-            upstream.key,
-            self._call.gateway_request_id,
-            accept_stream=prepared.request.stream,
-            said=self._call.said_headers,
-        )
-        self._record.attempted_at = trio.current_time()
+        record = self._record
+        record.attempted_at = record.answered_at
         try:
-            async with open_stream(
-                upstream, prepared.rendered.body, headers, self._watch.chosen
-            ) as stream:
+            request = upstream.chat_request(
+                prepared.route.tier.dialect,
+                self._call.gateway_request_id,
+                accept_stream=prepared.request.stream,
+                said=self._call.said_headers,
+            )
+            body, on_wait = prepared.rendered.body, self._watch.chosen
+            async with open_stream(upstream, body, request, on_wait) as stream:
                 self._watch.journey.reach(Phase.DISPATCHED)
                 self._watch.dispatched(has_heartbeats=prepared.request.stream)
                 if prepared.request.stream:
@@ -125,7 +123,7 @@ class _Exchange(Exchange):
         except UpstreamFailed as failure:
             return broken(failure.problem)
         finally:
-            self._record.upstream_ended_at = trio.current_time()
+            record.upstream_ended_at = trio.current_time()
 
     async def _relay_stream(self, stream: UpstreamStream, prepared: Prepared) -> Closing:
         limit = self._server.max_event_bytes

@@ -49,14 +49,15 @@ class Watch:
 
     # what ends it
 
-    def begin(self) -> None:
-        """The request is parsed and about to wait for a member.
+    def begin(self) -> float:
+        """The request is parsed and about to wait for a member, from the moment returned.
 
         The total deadline runs from here and is never moved.
         """
         now = trio.current_time()
         self._total_at = now + self.limits.total_s
         self._bound(now + self.limits.admission_s, Cut.NO_MEMBER)
+        return now
 
     def chosen(self) -> None:
         """Nobody waits for a member any more; whoever bounds the next wait does so himself."""
@@ -137,10 +138,11 @@ class Watch:
             self.deadlines.beaten(now)
         return due
 
-    def progressed(self) -> None:
-        """The engine sent something that counts."""
+    def progressed(self) -> float:
+        """The engine sent something that counts, at the moment returned."""
         self.progressed_at = now = trio.current_time()
         self.deadlines.progressed(now)
+        return now
 
     def finished(self) -> None:
         """The engine gave its finish reason."""

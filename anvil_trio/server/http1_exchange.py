@@ -11,7 +11,6 @@ from anvil_trio.server.hypercorn_names import ASGIReceiveEvent, ASGISendEvent, S
 from anvil_trio.server.inbox import Inbox
 from anvil_trio.server.protocol_args import ProtocolArgs
 from anvil_trio.server.refusals import refusal
-from anvil_trio.server.tasks import inbox_of
 
 __all__ = ["Exchange", "Line"]
 
@@ -63,15 +62,13 @@ class Exchange:
         self._expects = head.expects_continue
         self._inbox: Inbox | None = None
 
-    async def begin(self, args: ProtocolArgs, head: RequestHead) -> None:
+    def begin(self, args: ProtocolArgs, head: RequestHead) -> None:
         """Start the application."""
         scope = cast("Scope", _scope(args, head))
-        await args.task_group.spawn_app(args.app, args.config, scope, self.send)
-        self._inbox = inbox_of(scope)
-        if self._inbox is not None:
-            self._inbox.answer, self._inbox.more = self.answer, self.more
-            if self._expects:
-                self._inbox.wanted = self._ask_for_body
+        inbox = self._inbox = args.task_group.start_app(args.app, scope, self.send)
+        inbox.answer, inbox.more = self.answer, self.more
+        if self._expects:
+            inbox.wanted = self._ask_for_body
 
     # what the client sends
 
@@ -130,6 +127,8 @@ class Exchange:
         """
         if self.is_closed:
             return True
+        assert self._inbox is not None, "answered before it was asked"
+        self._inbox.is_answered = True
         reply = self.reply
         head = self._head(status, headers)
         return self._line.write(head + reply.render_part(body) + reply.render_end())

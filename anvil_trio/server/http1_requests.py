@@ -143,9 +143,9 @@ class RequestParser:
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """One header, or one trailer: those are counted and dropped."""
-        self._head_bytes += len(name) + len(value) + 4
-        self._header_count += 1
-        if self._head_bytes > self._max_head_bytes or self._header_count > MAX_HEADERS:
+        self._head_bytes = size = self._head_bytes + len(name) + len(value) + 4
+        self._header_count = count = self._header_count + 1
+        if size > self._max_head_bytes or count > MAX_HEADERS:
             self._refusal = _TOO_LARGE
             raise _Refused
         if self._is_in_head:

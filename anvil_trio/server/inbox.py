@@ -30,7 +30,8 @@ class Inbox:
     learned; it must neither wait nor raise. An exchange that ended by itself is never `gone`.
 
     `answer` takes a whole reply, if the protocol can do without the messages of ASGI, and says
-    whether the kernel has all of it; `more` does so for a part of a body that has begun; `sender` is what the application was given to send those by.
+    whether the kernel has all of it (`is_answered`: it was given one); `more` does so for a part of
+    a body that has begun; `sender` is what the application was given to send those by.
 
     For the protocol: `room` is how many messages may wait before `put` does, `wanted` is awaited
     whenever the application asks and nothing is there, `outgoing` until what it sent is taken.
@@ -44,6 +45,7 @@ class Inbox:
         "_type",
         "answer",
         "gone",
+        "is_answered",
         "more",
         "on_gone",
         "outgoing",
@@ -57,6 +59,7 @@ class Inbox:
         self.on_gone: Callable[[], None] | None = None
         self.outgoing = outgoing
         self.answer: Answer | None = None
+        self.is_answered = False
         self.more: Callable[[bytes], bool] | None = None
         self.sender: Callable[[ASGISendEvent], Awaitable[None]] | None = None
         self.room = _ROOM

@@ -12,10 +12,12 @@ import httpx
 import trio
 
 from anvil_trio.errors import Code, UpstreamFailed, problem
-from anvil_trio.names import MemberId
-from anvil_trio.upstream.build import root_url
+from anvil_trio.config.model import TierDialect
+from anvil_trio.names import MemberId, RequestId
+from anvil_trio.upstream.build import request_headers, root_url
 from anvil_trio.upstream.decoding import BodyDecoder, decoder_for
 from anvil_trio.upstream.failures import upstream_failed
+from anvil_trio.upstream.http1 import render_head
 from anvil_trio.upstream.response import response_of
 from anvil_trio.upstream.stream import (
     End,
@@ -33,6 +35,9 @@ _PROBE_HEADERS = {
     "accept-encoding": "identity",
     "user-agent": "anvil-trio",
 }
+
+
+_REQUEST_ID = b"x-request-id"
 
 
 def _nobody_asks() -> None:
@@ -56,9 +61,47 @@ class Upstream:
     max_reply_bytes: int
     on_unreachable: Callable[[], None] = field(default=_nobody_asks, repr=False)
 
+    origin: bytes = field(init=False, repr=False)
+    _heads: dict[object, bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "origin", self.url.netloc)
+
     def at(self, url: str) -> "Upstream":
         """The same member, for a request of another kind."""
         return replace(self, url=httpx.URL(url))
+
+    def request(self, fields: Sequence[tuple[bytes, bytes]]) -> Request:
+        """A request with these headers. Raises UpstreamFailed for one that is none."""
+        return Request(self.url, self.origin, self._head(fields))
+
+    def chat_request(
+        self,
+        dialect: TierDialect,
+        request_id: RequestId,
+        *,
+        accept_stream: bool,
+        said: Sequence[tuple[bytes, bytes]],
+    ) -> Request:
+        """One chat request in the dialect of the member's tier.
+
+        What never changes of its head is made once; `said` is what its caller says of the API.
+        """
+        known = (dialect, accept_stream, said)
+        made = self._heads.get(known)
+        if made is None:
+            fields = request_headers(dialect, self.key, "", accept_stream=accept_stream, said=said)
+            made = self._head([one for one in fields if one[0] != _REQUEST_ID])
+            if not said:  # what callers say must not fill the memory
+                self._heads[known] = made
+        head = b"%s%s: %s\r\n" % (made, _REQUEST_ID, request_id.encode())
+        return Request(self.url, self.origin, head)
+
+    def _head(self, fields: Sequence[tuple[bytes, bytes]]) -> bytes:
+        try:
+            return render_head("POST", self.url.raw_path, self.origin, fields)
+        except httpx.HTTPError as error:
+            raise upstream_failed(error) from None
 
 
 class _Plain:
@@ -77,16 +120,17 @@ class _Plain:
 
     def take(self) -> Received | None:
         """What is known already, unless it must be decoded."""
-        return None if self._decoder is not None else self._begun(self._stream.take())
+        if self._decoder is not None:
+            return None
+        item = self._stream.take()
+        if type(item) is Head:
+            item, self._decoder = decoder_for(item)
+        return item
 
     async def receive(self) -> Received:
         if self._decoder is not None:
             return await self._receive_decoded(self._decoder)
-        item = self._begun(await self._stream.receive())
-        assert item is not None, "received nothing"
-        return item
-
-    def _begun(self, item: Received | None) -> Received | None:
+        item = await self._stream.receive()
         if type(item) is Head:
             item, self._decoder = decoder_for(item)
         return item
@@ -178,17 +222,18 @@ class Opening:
 def open_stream(
     upstream: Upstream,
     body: bytes,
-    headers: Sequence[tuple[bytes, bytes]],
+    asked: Request | Sequence[tuple[bytes, bytes]],
     on_wait: Callable[[], None] = _nobody_asks,
 ) -> Opening:
     """One chat request, attempted exactly once on exactly this member (R009).
 
-    `on_wait` is called if the request cannot be written at once, before anything is waited for.
+    `asked` is the request, or its headers. `on_wait` is called if the request cannot be written at once, before anything is waited for.
 
     `receive()` of the stream gives the head first, then plain bytes, and raises only
     `UpstreamFailed`; when it raised, or gave `End`, there is nothing more to receive.
     """
-    return Opening(upstream, Request(upstream.url, headers), body, on_wait)
+    request = asked if isinstance(asked, Request) else upstream.request(asked)
+    return Opening(upstream, request, body, on_wait)
 
 
 class _ProbeTransport(httpx.AsyncBaseTransport):

@@ -4,11 +4,11 @@ A stream is an object with `receive()`, never an async generator: a deadline may
 `receive()` without losing what was under way, and leaving it early needs no garbage collector.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 import httpx
+import msgspec
 
 __all__ = ["END", "End", "Head", "Received", "Request", "UpstreamStream", "UpstreamTransport"]
 
@@ -16,24 +16,25 @@ __all__ = ["END", "End", "Head", "Received", "Request", "UpstreamStream", "Upstr
 class Request:
     """One POST on its way to a member, as cheap as it can be: nothing is parsed to make one.
 
-    `fields` are all its headers but `host` and the framing, which the transport adds.
+    `head` is its request line and its headers as bytes, all but the framing, which the transport
+    adds; every line of it ends with its line break.
     """
 
-    __slots__ = ("fields", "url")
+    __slots__ = ("head", "origin", "url")
 
     method = "POST"
 
-    def __init__(self, url: httpx.URL, fields: Sequence[tuple[bytes, bytes]]) -> None:
-        self.url, self.fields = url, fields
+    def __init__(self, url: httpx.URL, origin: bytes, head: bytes) -> None:
+        self.url, self.origin, self.head = url, origin, head
 
     @property
     def headers(self) -> httpx.Headers:
-        """The same fields, to look them up."""
-        return httpx.Headers(list(self.fields))
+        """The headers but `host`, for whoever looks on."""
+        lines = self.head.split(b"\r\n")[2:-1]
+        return httpx.Headers([(name, value) for name, _, value in (x.partition(b": ") for x in lines)])
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(msgspec.Struct, frozen=True):
     """A reply's final status and headers, names in lower case; interim heads are left out."""
 
     status: int

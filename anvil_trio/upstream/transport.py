@@ -148,7 +148,8 @@ class MemberTransport(httpx.AsyncBaseTransport):
         return reply
 
     def _rendered(self, request: Request | httpx.Request, body: bytes) -> bytes:
-        assert request.url.netloc == self._origin, "a request for another member"
+        origin = request.origin if isinstance(request, Request) else request.url.netloc
+        assert origin == self._origin, "a request for another member"
         return render_request(request, self._origin, body)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -166,7 +167,9 @@ class MemberTransport(httpx.AsyncBaseTransport):
 
         What the longest idle one shows of the engine's patience is learned on the way.
         """
-        now = trio.current_time()
+        self._close_expired(trio.current_time())
+
+    def _close_expired(self, now: float) -> None:
         while self._idle:
             oldest = self._idle[0]
             idle_s = now - oldest.idle_since
@@ -179,8 +182,9 @@ class MemberTransport(httpx.AsyncBaseTransport):
             self._idle.popleft().close()
 
     def _reused(self) -> Connection | None:
-        self.close_expired()
-        latest = trio.current_time() - self._idleness.usable_s
+        now = trio.current_time()
+        self._close_expired(now)
+        latest = now - self._idleness.usable_s
         while self._idle and self._idle[-1].idle_since >= latest:
             connection = self._idle.pop()
             if connection.is_quiet():

@@ -74,8 +74,8 @@ RECORD = (
     Mutant(
         "the wait is recorded to the end of the request",
         RUN,
-        "        finally:\n            self._record.answered_at = trio.current_time()\n",
-        "        finally:\n            pass\n",
+        "            record.answered_at = now = trio.current_time()\n",
+        "            now = trio.current_time()\n",
     ),
 )
 
@@ -96,14 +96,14 @@ ENDS = (
     Mutant(
         "the admission deadline runs on",
         RUN,
-        "upstream, prepared.rendered.body, headers, self._watch.chosen\n",
-        "upstream, prepared.rendered.body, headers\n",
+        "open_stream(upstream, body, request, on_wait)",
+        "open_stream(upstream, body, request)",
     ),
     Mutant(
-        "a whole reply has no bound",
+        "a whole reply keeps the bound of the wait for a member",
         RELAY,
         "            self._watch.follow_engine()\n",
-        "            self._watch.chosen()\n",
+        "            pass\n",
     ),
     Mutant(
         "last words without a bound",
@@ -224,7 +224,7 @@ TERMINAL = (
         "one more attempt when the first fails",
         RUN,
         "            return broken(failure.problem)\n        finally:",
-        "            async with open_stream(upstream, prepared.rendered.body, headers):\n"
+        "            async with open_stream(upstream, body, request, on_wait):\n"
         "                return broken(failure.problem)\n        finally:",
     ),
 )

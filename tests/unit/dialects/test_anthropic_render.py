@@ -1,7 +1,7 @@
 """Requests of Chat and Responses callers, in the words of Messages engines."""
 
 import json
-from dataclasses import replace
+from msgspec.structs import replace
 from typing import Any
 
 import msgspec
