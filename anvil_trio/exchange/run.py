@@ -129,7 +129,7 @@ class _Exchange(Exchange):
         limit = self._server.max_event_bytes
         translator = self._call.dialect.translator(prepared.request, prepared.route.tier, limit)
         self._translator = translator
-        self._record.live_usage = lambda: translator.usage
+        self._record.progress = translator
         relay = StreamRelay(
             stream,
             self._watch,

@@ -139,6 +139,7 @@ class Connection:
         try:
             while data := await self._channel.read():
                 await self._feed(data)
+                del data  # or a long reply would keep its request
         except ReadingEnded:
             pass
         if self._channel.is_ending:

@@ -6,7 +6,6 @@ parsing at any request that offers to go on in another protocol, and takes the r
 that protocol's bytes; and it can tell only within one callback whether the connection is kept.
 """
 
-from collections import deque
 from http import HTTPStatus
 from typing import NamedTuple
 
@@ -59,7 +58,7 @@ class RequestParser:
     def __init__(self, max_head_bytes: int) -> None:
         self._max_head_bytes = max_head_bytes
         self._parser = httptools.HttpRequestParser(self)
-        self._items: deque[Received] = deque()
+        self._items: list[Received] = []
         self._parts: list[bytes] = []  # of the body, in this read
         self._target = b""
         self._headers: Headers = []
@@ -77,7 +76,7 @@ class RequestParser:
 
     def take(self) -> Received | None:
         """The next thing that is known, or None while more must be fed."""
-        return self._items.popleft() if self._items else None
+        return self._items.pop(0) if self._items else None
 
     def feed(self, data: bytes) -> None:
         """Take the bytes of one read."""

@@ -5,7 +5,6 @@ called, in the step in which the server learns of it. And once the application h
 waits for it: an answer given without reading a large body leaks nothing.
 """
 
-from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
 import trio
@@ -65,7 +64,7 @@ class Inbox:
         self.room = _ROOM
         self.wanted: Callable[[], Awaitable[None]] | None = None
         self._type = kind
-        self._messages: deque[ASGIReceiveEvent] = deque()
+        self._messages: list[ASGIReceiveEvent] = []  # a few at the most
         self._arrived: trio.Event | None = None
         self._taken: trio.Event | None = None
         self._is_over = False
@@ -113,7 +112,7 @@ class Inbox:
             await self._arrived.wait()
         message = self._messages[0]
         if message["type"] not in _DISCONNECTS:
-            self._messages.popleft()
+            self._messages.pop(0)
             self._wake_writer()
         return message
 
@@ -125,7 +124,7 @@ class Inbox:
         message = self._messages[0] if self._messages else None
         if message is None or message["type"] != "http.request" or message["more_body"]:
             return None
-        self._messages.popleft()
+        self._messages.pop(0)
         self._wake_writer()
         return message["body"]
 

@@ -52,7 +52,7 @@ class Tasks(TaskGroup):
         self._nursery = nursery
         self._channel = channel
         self._log = log
-        self._inboxes: set[Inbox] = set()
+        self._inboxes: list[Inbox] = []
         self._resting: trio.lowlevel.Task | None = None
         self._is_over = False
 
@@ -77,11 +77,11 @@ class Tasks(TaskGroup):
         """Start one application task; what it may receive is put into the inbox returned."""
         inbox = Inbox(scope["type"], self._channel.drained)
         _extensions(scope)[EXTENSION] = inbox
-        self._inboxes.add(inbox)
+        self._inboxes.append(inbox)
         job = _Job(app, scope, inbox, send)
         task, self._resting = self._resting, None
         if task is None:
-            self._nursery.start_soon(self._serve, job)
+            self._nursery.start_soon(self._serve, job, name="application")
         else:
             task.context = copy_context()
             trio.lowlevel.reschedule(task, outcome.Value(job))
@@ -130,7 +130,7 @@ class Tasks(TaskGroup):
             self._log.application_failed(failed)
         finally:
             inbox.end()
-            self._inboxes.discard(inbox)
+            self._inboxes.remove(inbox)
         if inbox.is_answered:
             await send(None)
         else:

@@ -20,6 +20,7 @@ from anvil_trio.upstream.stream import Received, Request
 
 __all__ = ["MemberTransport"]
 
+_NOTHING = memoryview(b"")  # a view of what is written would keep the whole request
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -46,7 +47,7 @@ class _Reply:
         self._connection: Connection | None = connection
         self._give_back = give_back
         try:
-            self._rest = connection.write(data)
+            self._rest = connection.write(data) or _NOTHING
         except OSError as error:
             connection.close()
             raise _failure(error, httpx.WriteError, httpx.WriteTimeout) from None
@@ -69,7 +70,7 @@ class _Reply:
         except BaseException:
             connection.close()
             raise
-        self._rest = rest[:0]
+        self._rest = _NOTHING
 
     def take(self) -> Received | None:
         """What came with an earlier read. Raises httpx.RemoteProtocolError."""

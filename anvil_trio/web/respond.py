@@ -103,7 +103,7 @@ class AsgiCaller:
         self.has_started = False
         self.is_drained = True
         self.bytes_sent = 0
-        self._body_read = trio.Event()
+        self._body_read = trio.Event() if server is None else None
 
     def watch_for_leaving(self, leave: Callable[[], None]) -> None:
         """See `Caller`."""
@@ -140,13 +140,15 @@ class AsgiCaller:
                     return problem(Code.PAYLOAD_TOO_LARGE)
                 parts.append(part)
                 if not message.get("more_body", False):
-                    self._body_read.set()
+                    if self._body_read is not None:
+                        self._body_read.set()
                     return parts[0] if len(parts) == 1 else b"".join(parts)
                 patience.deadline = min(trio.current_time() + stall_s, last_moment)
         return problem(Code.BODY_TIMEOUT)
 
     async def wait_for_leaving(self) -> None:
         """Under a server that does not tell: returns when `receive()` says that they have left."""
+        assert self._body_read is not None, "our own server tells"
         await self._body_read.wait()
         while (await self._receive())["type"] != "http.disconnect":
             pass
