@@ -82,6 +82,7 @@ class StreamRelay(Relay):
                 self._last += out
             elif out:
                 await self._send(out)
+            del item, out  # nothing of this read is kept until the next
 
     async def _begin(self) -> Closing | None:
         """Hear the head; the closing of a reply that is no stream of events.

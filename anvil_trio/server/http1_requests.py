@@ -55,6 +55,24 @@ class RequestParser:
     named `on_*` are llhttp's to call.
     """
 
+    __slots__ = (
+        "_body_bytes",
+        "_head_bytes",
+        "_header_count",
+        "_headers",
+        "_is_in_head",
+        "_is_over",
+        "_is_websocket",
+        "_items",
+        "_max_head_bytes",
+        "_parser",
+        "_parts",
+        "_plain_head",
+        "_refusal",
+        "_spent_bytes",
+        "_target",
+    )
+
     def __init__(self, max_head_bytes: int) -> None:
         self._max_head_bytes = max_head_bytes
         self._parser = httptools.HttpRequestParser(self)

@@ -196,6 +196,7 @@ class Opening:
                 upstream.on_unreachable()
             raise upstream_failed(error) from None
         self._stream = _Guarded(stream)
+        del self._request, self._body  # as long as a prompt, and nothing is tried again
         return self._stream
 
     async def _dispatched(self, stream: UpstreamStream | None) -> UpstreamStream:

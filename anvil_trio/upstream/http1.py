@@ -60,6 +60,19 @@ class ReplyParser:
     The methods named `on_*` are llhttp's to call.
     """
 
+    __slots__ = (
+        "_fault",
+        "_head",
+        "_headers",
+        "_is_complete",
+        "_is_head_done",
+        "_is_reusable",
+        "_is_until_close",
+        "_overhead",
+        "_parser",
+        "_parts",
+    )
+
     def __init__(self) -> None:
         self._parser = httptools.HttpResponseParser(self)
         self.begin()

@@ -46,8 +46,8 @@ GIVE_BACK = (
     Mutant(
         "a permit is given back before the lease",
         RUN,
-        "            return await self._select(prepared)\n",
-        "            permit.release()\n            return await self._select(prepared)\n",
+        "            return await self._select()\n",
+        "            permit.release()\n            return await self._select()\n",
     ),
     Mutant("an exchange that is never forgotten", HOUSE, "del self._running[watch]", "pass"),
 )
@@ -224,7 +224,7 @@ TERMINAL = (
         "one more attempt when the first fails",
         RUN,
         "            return broken(failure.problem)\n        finally:",
-        "            async with open_stream(upstream, body, request, on_wait):\n"
+        "            async with self._opening(upstream):\n"
         "                return broken(failure.problem)\n        finally:",
     ),
 )
