@@ -45,6 +45,7 @@ _LIMIT_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "max_completion_tokens": ("max_completion_tokens",),
     "both": LIMIT_FIELDS,
 })
+_NO_LIMIT = OutputLimit()
 _LIMIT = msgspec.json.Decoder(int | None)
 _FORCED_WITHOUT_TOOLS = "`tool_choice` asks for a call, but there are no `tools`."
 _TOO_DEEP = "The body is nested too deeply."
@@ -72,8 +73,13 @@ def _render(request: ChatRequest, tier: Tier) -> RenderedRequest | Problem:
     history = shape_history(fields["messages"], tier.compat, request.roles)
     fields["messages"] = history.messages
     fields["model"] = raw_of(request.model.strip() if tier.model is None else tier.model)
-    _fill(fields, tier.extra_body_defaults)
-    dropped = [*request.dropped_fields, *_drop_empty_stops(fields), *_drop_idle_tools(fields)]
+    if tier.extra_body_defaults:
+        _fill(fields, tier.extra_body_defaults)
+    dropped = list(request.dropped_fields)
+    if "stop" in fields:
+        dropped += _drop_empty_stops(fields)
+    if "tools" in fields or "tool_choice" in fields:
+        dropped += _drop_idle_tools(fields)
     if "tools" not in fields and is_given(fields.get("tool_choice", ABSENT)):
         return problem(Code.INVALID_REQUEST, message=_FORCED_WITHOUT_TOOLS, param="tool_choice")
     limit = _limit_output(fields, request, tier)
@@ -81,7 +87,8 @@ def _render(request: ChatRequest, tier: Tier) -> RenderedRequest | Problem:
         fields.update(_CONTINUE)
     if request.stream:
         _ask_for_usage(fields, request, tier)
-    fields.update({name: raw_of(value) for name, value in tier.extra_body.items()})
+    if tier.extra_body:
+        fields.update({name: raw_of(value) for name, value in tier.extra_body.items()})
     return RenderedRequest(body=encode(fields), output_limit=limit, dropped_fields=tuple(dropped))
 
 
@@ -95,7 +102,7 @@ def _fill(fields: _Fields, defaults: Mapping[str, JsonValue]) -> None:
 
 def _drop_empty_stops(fields: _Fields) -> list[str]:
     """Take out stop strings that would stop at once; the names of what went altogether."""
-    stop = fields.get("stop", ABSENT)
+    stop = fields["stop"]
     stops = [stop] if is_string(stop) else items_of(stop) if is_list(stop) else []
     left = [text for text in stops if text != _EMPTY_STRING]
     if len(left) == len(stops):
@@ -124,6 +131,8 @@ def _drop_idle_tools(fields: _Fields) -> list[str]:
 def _limit_output(fields: _Fields, request: ChatRequest, tier: Tier) -> OutputLimit:
     """Set the output limit under the names that the engine reads, never above the tier's."""
     requested = request.output_limit
+    if requested is None and fields.keys().isdisjoint(LIMIT_FIELDS) and not _limits(tier):
+        return _NO_LIMIT
     known = [requested, tier.max_output_tokens]
     if requested is None:
         known += [_count(fields.get(name, ABSENT)) for name in LIMIT_FIELDS]
@@ -135,8 +144,15 @@ def _limit_output(fields: _Fields, request: ChatRequest, tier: Tier) -> OutputLi
                 fields[name] = raw_of(applied)
             else:
                 fields.pop(name, None)
+    if not tier.extra_body:
+        return OutputLimit(requested, applied)
     pinned = [value for name in LIMIT_FIELDS if type(value := tier.extra_body.get(name)) is int]
     return OutputLimit(requested=requested, applied=min(pinned, default=applied))
+
+
+def _limits(tier: Tier) -> bool:
+    """Whether the tier may set a limit of its own."""
+    return tier.max_output_tokens is not None or bool(tier.extra_body)
 
 
 def _count(raw: msgspec.Raw) -> int | None:

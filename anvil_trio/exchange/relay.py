@@ -124,11 +124,8 @@ class UnaryRelay(Relay):
     """
 
     async def run(self) -> Closing:
-        """Read the reply to its end."""
-        try:
-            return await self._pump()
-        except UpstreamFailed as failure:
-            return broken(failure.problem)
+        """Read the reply to its end. Raises UpstreamFailed where it breaks."""
+        return await self._pump()
 
     async def _resume(self, due: Due) -> None:
         """There is no lapse, so none cuts in."""

@@ -7,6 +7,9 @@ lease and the upstream stream. All of them are inside the `life` of `exchange/fr
 the last words said and the record written.
 """
 
+from collections.abc import Coroutine
+from typing import Never
+
 import trio
 
 from anvil_trio.actors.messages import Refused
@@ -37,12 +40,15 @@ from anvil_trio.upstream.stream import UpstreamStream
 __all__ = ["run_chat"]
 
 
-async def run_chat(house: House, generation: Generation, call: Call, caller: Caller) -> None:
+def run_chat(
+    house: House, generation: Generation, call: Call, caller: Caller
+) -> Coroutine[object, Never, None]:
     """Serve one chat request: at most one attempt, one record, and an answer unless they left.
 
-    Raises nothing but `trio.Cancelled`: a bug here ends this exchange with a 500, not the process.
+    To be awaited at once. Raises nothing but `trio.Cancelled`: a bug here ends this exchange with a
+    500, not the process.
     """
-    await _Exchange(house, generation, call, caller).run()
+    return _Exchange(house, generation, call, caller).run()
 
 
 class _Exchange(Exchange):

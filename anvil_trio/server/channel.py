@@ -16,6 +16,7 @@ from anvil_trio.server.options import ServerOptions
 __all__ = ["Channel"]
 
 _READ_BYTES = 65_536
+_READS_AT_ONCE = 4
 _BURST_BYTES = 262_144
 
 
@@ -103,7 +104,16 @@ class Channel:
                 pass
 
     async def _receive(self) -> bytes:
-        return await sockets.receive_some(self._sock, _READ_BYTES)
+        data = await sockets.receive_some(self._sock, _READ_BYTES)
+        return data if len(data) < _READ_BYTES else self._with_more(data)
+
+    def _with_more(self, first: bytes) -> bytes:
+        """What came with a read that was full: a large body is best met as a whole."""
+        parts = [first]
+        with suppress(BlockingIOError):
+            while len(parts[-1]) == _READ_BYTES and len(parts) < _READS_AT_ONCE:
+                parts.append(self._sock.recv(_READ_BYTES))
+        return b"".join(parts)
 
     async def _send_directly(self, data: bytes) -> None:
         await sockets.send_all(self._sock, data)

@@ -115,10 +115,10 @@ class Http1:
         Beyond the bound a FIN would queue behind the unread bytes and could not be seen anyway.
         """
         self._ahead += data
-        if len(self._ahead) > self._max_ahead_bytes:
-            raise ReadingEnded
-        if self._has_advanced is not None:
+        if self._has_advanced is not None:  # it is about to be read; until then nothing more is
             await self._has_advanced.wait()
+        elif len(self._ahead) > self._max_ahead_bytes:
+            raise ReadingEnded
 
     async def _advance(self) -> None:
         """Go on until more must come, or a reply is outstanding."""

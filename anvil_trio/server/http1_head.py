@@ -14,6 +14,14 @@ Headers = list[tuple[bytes, bytes]]
 
 _METHODS_FOR_ALL = frozenset({b"OPTIONS"})  # whose target may be `*`
 _ABSOLUTE = re.compile(rb"[Hh][Tt][Tt][Pp][Ss]?://([^/?@]+)([/?].*)?")
+_TELLING = frozenset({
+    b"connection",
+    b"content-length",
+    b"expect",
+    b"host",
+    b"transfer-encoding",
+    b"upgrade",
+})
 _FRAMING = frozenset({b"content-length", b"transfer-encoding"})
 
 
@@ -45,6 +53,8 @@ class _Notes:
         self.is_framed = self.expects = self.is_upgrade = False
         self.upgrades: list[bytes] = []
         for name, value in headers:
+            if name not in _TELLING:
+                continue
             if name == b"host":
                 self.hosts += 1
             elif name in _FRAMING:
