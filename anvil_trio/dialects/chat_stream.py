@@ -234,8 +234,6 @@ class ChatStream:
         edits = self._take_choices(chunk.choices, out) if chunk.choices else {}
         if edits or not chunk.kind or chunk.choices is None:
             data = _edited(data, chunk, edits)
-        if self._engine_model is None:
-            self._engine_model = spelled_model(event.data, chunk.model)
         if self.failure is None:
             out += (b"data: ", with_model(data, chunk.model, self._model), b"\n\n")
 
@@ -251,6 +249,8 @@ class ChatStream:
             return None
         if self._identity is None:
             self._identity = _identity_in(data)
+        if self._engine_model is None:
+            self._engine_model = spelled_model(data, chunk.model)
         return chunk
 
     def _take_choices(self, choices: Iterable[Choice], out: list[bytes]) -> dict[int, DeltaEdit]:

@@ -11,7 +11,7 @@ from anvil_trio.exchange.deadlines import Due
 from anvil_trio.exchange.outcome import Outcome
 from anvil_trio.exchange.relay import Relay, is_success
 from anvil_trio.exchange.watch import Watch
-from anvil_trio.upstream.stream import End, Head, UpstreamStream
+from anvil_trio.upstream.stream import End, Head, Received, UpstreamStream
 
 __all__ = ["HEARTBEAT", "StreamRelay"]
 
@@ -73,16 +73,23 @@ class StreamRelay(Relay):
             item = await self._stream.receive()
             if isinstance(item, End):
                 return self._ended(self._last + translator.close())
-            assert isinstance(item, bytes), "a reply has one head"
-            before = translator.events
-            out = translator.feed(item)
-            if translator.events != before:
-                self._progressed()
-            if translator.is_done:
-                self._last += out
-            elif out:
+            out = self._translated(item)
+            if out:
                 await self._send(out)
             del item, out  # nothing of this read is kept until the next
+
+    def _translated(self, item: Received) -> bytes:
+        """What one read is worth to the caller now; what comes with the last word waits."""
+        assert isinstance(item, bytes), "a reply has one head"
+        translator = self._translator
+        before = translator.events
+        out = translator.feed(item)
+        if translator.events != before:
+            self._progressed()
+        if translator.is_done:
+            self._last += out
+            return b""
+        return out
 
     async def _begin(self) -> Closing | None:
         """Hear the head; the closing of a reply that is no stream of events.

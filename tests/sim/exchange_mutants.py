@@ -141,8 +141,8 @@ DEADLINE = (
     Mutant(
         "comments are progress",
         STREAM,
-        "            if translator.events != before:\n",
-        "            if True:\n",
+        "        if translator.events != before:\n",
+        "        if True:\n",
     ),
     Mutant(
         "no heartbeat",
@@ -190,8 +190,8 @@ DEADLINE = (
     Mutant(
         "an event that was received is lost",
         STREAM,
-        "            before = translator.events\n",
-        "            await trio.lowlevel.checkpoint()\n            before = translator.events\n",
+        "            out = self._translated(item)\n",
+        "            await trio.lowlevel.checkpoint()\n            out = self._translated(item)\n",
     ),
 )
 
@@ -205,8 +205,8 @@ TERMINAL = (
     Mutant(
         "what comes with the last word is lost",
         STREAM,
-        "                self._last += out\n",
-        "                pass\n",
+        "            self._last += out\n",
+        "            pass\n",
     ),
     Mutant(
         "a break after the finish reason is a failure",

@@ -95,7 +95,13 @@ def test_anything_else_is_no_run(odd: bytes):
 
 def test_what_says_nothing_may_be_there():
     """Members that are null, calls that are none, and members that nobody knows."""
-    said = {"content": "a", "role": None, "tool_calls": [], "refusal": None, "reasoning": None}
+    said: dict[str, object] = {
+        "content": "a",
+        "role": None,
+        "tool_calls": [],
+        "refusal": None,
+        "reasoning": None,
+    }
     whole = text("a", usage=None, error=None, timings={"ms": 1}) + compact(
         object="chat.completion.chunk",
         model="m",
