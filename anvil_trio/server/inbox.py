@@ -30,7 +30,8 @@ class Inbox:
     learned; it must neither wait nor raise. An exchange that ended by itself is never `gone`.
 
     `answer` takes a whole reply, if the protocol can do without the messages of ASGI, and says
-    whether the kernel has all of it (`is_answered`: it was given one); `sender` is what the application was given to send those by.
+    whether the kernel has all of it (`is_answered`: it was given one); `sender` is what the
+    application was given to send those by.
 
     For the protocol: `room` is how many messages may wait before `put` does, `wanted` is awaited
     whenever the application asks and nothing is there, `outgoing` until what it sent is taken.
