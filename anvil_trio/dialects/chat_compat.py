@@ -58,9 +58,7 @@ class _Turn:
         return with_members(self.raw, self.changes) if self.changes else self.raw
 
 
-def shape_history(
-    raw: msgspec.Raw, compat: Compat, roles: frozenset[str] | None = None
-) -> History:
+def shape_history(raw: msgspec.Raw, compat: Compat, roles: frozenset[str] | None = None) -> History:
     """The messages as this tier's engines take them; the very same bytes if none must change.
 
     Most have `roles` from which it is plain that none must: those are not decoded again.

@@ -75,11 +75,7 @@ def _render(request: ChatRequest, tier: Tier) -> RenderedRequest | Problem:
     fields["model"] = raw_of(request.model.strip() if tier.model is None else tier.model)
     if tier.extra_body_defaults:
         _fill(fields, tier.extra_body_defaults)
-    dropped = list(request.dropped_fields)
-    if "stop" in fields:
-        dropped += _drop_empty_stops(fields)
-    if "tools" in fields or "tool_choice" in fields:
-        dropped += _drop_idle_tools(fields)
+    dropped = [*request.dropped_fields, *_drop_idle(fields)]
     if "tools" not in fields and is_given(fields.get("tool_choice", ABSENT)):
         return problem(Code.INVALID_REQUEST, message=_FORCED_WITHOUT_TOOLS, param="tool_choice")
     limit = _limit_output(fields, request, tier)
@@ -87,8 +83,7 @@ def _render(request: ChatRequest, tier: Tier) -> RenderedRequest | Problem:
         fields.update(_CONTINUE)
     if request.stream:
         _ask_for_usage(fields, request, tier)
-    if tier.extra_body:
-        fields.update({name: raw_of(value) for name, value in tier.extra_body.items()})
+    fields.update({name: raw_of(value) for name, value in tier.extra_body.items()})
     return RenderedRequest(body=encode(fields), output_limit=limit, dropped_fields=tuple(dropped))
 
 
@@ -98,6 +93,14 @@ def _fill(fields: _Fields, defaults: Mapping[str, JsonValue]) -> None:
     for name, value in defaults.items():
         if not is_given(fields.get(name, ABSENT)) and not (is_limited and name in LIMIT_FIELDS):
             fields[name] = raw_of(value)
+
+
+def _drop_idle(fields: _Fields) -> list[str]:
+    """Take out what says nothing, and would be refused for it; the names of what went."""
+    dropped = _drop_empty_stops(fields) if "stop" in fields else []
+    if "tools" in fields or "tool_choice" in fields:
+        dropped += _drop_idle_tools(fields)
+    return dropped
 
 
 def _drop_empty_stops(fields: _Fields) -> list[str]:

@@ -20,8 +20,8 @@ from anvil_trio.exchange.closing import Closing, unheard
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
 from anvil_trio.exchange.metering import count_request
-from anvil_trio.exchange.relay import lapsed
 from anvil_trio.exchange.outcome import UPSTREAM_FAILURES, Outcome, ending_of
+from anvil_trio.exchange.relay import lapsed
 from anvil_trio.exchange.watch import Cut, Watch
 from anvil_trio.log_events import LogEvent, log_event
 

@@ -11,8 +11,8 @@ from types import TracebackType
 import httpx
 import trio
 
-from anvil_trio.errors import Code, UpstreamFailed, problem
 from anvil_trio.config.model import TierDialect
+from anvil_trio.errors import Code, UpstreamFailed, problem
 from anvil_trio.names import MemberId, RequestId
 from anvil_trio.upstream.build import request_headers, root_url
 from anvil_trio.upstream.decoding import BodyDecoder, decoder_for
@@ -228,7 +228,8 @@ def open_stream(
 ) -> Opening:
     """One chat request, attempted exactly once on exactly this member (R009).
 
-    `asked` is the request, or its headers. `on_wait` is called if the request cannot be written at once, before anything is waited for.
+    `asked` is the request, or its headers. `on_wait` is called if it cannot be written at once,
+    before anything is waited for.
 
     `receive()` of the stream gives the head first, then plain bytes, and raises only
     `UpstreamFailed`; when it raised, or gave `End`, there is nothing more to receive.

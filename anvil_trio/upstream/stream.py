@@ -31,7 +31,9 @@ class Request:
     def headers(self) -> httpx.Headers:
         """The headers but `host`, for whoever looks on."""
         lines = self.head.split(b"\r\n")[2:-1]
-        return httpx.Headers([(name, value) for name, _, value in (x.partition(b": ") for x in lines)])
+        return httpx.Headers([
+            (name, value) for name, _, value in (x.partition(b": ") for x in lines)
+        ])
 
 
 class Head(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
+from anvil_trio.dialects.ir import ClientDialect
 from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
@@ -92,11 +93,11 @@ class App:
         if not route.is_open_to(who):
             return await _send(send, path, headers, problem(Code.SCOPE_DENIED))
         if route.pool is router.Pool.CHAT:
-            assert route.dialect is not None, "a chat route has its dialect"
-            dialect = DIALECTS[route.dialect]
             asked = Asked(headers, receive, send, server_side(scope))
-            return await answer_chat(self.house, generation, who, dialect, asked)
-        return await self._handle(generation, route, who, scope, receive, send)
+            work = answer_chat(self.house, generation, who, _dialect_of(route), asked)
+        else:
+            work = self._handle(generation, route, who, scope, receive, send)
+        return await work
 
     def _unless_hidden(
         self, generation: Generation, path: str, route: router.Route | None
@@ -193,6 +194,11 @@ class App:
         if isinstance(view, Problem):
             return await _send(send, path, headers, view)
         return await send_json(send, view)
+
+
+def _dialect_of(route: router.Route) -> ClientDialect:
+    assert route.dialect is not None, "a chat route has its dialect"
+    return DIALECTS[route.dialect]
 
 
 @lru_cache(maxsize=4)

@@ -63,13 +63,14 @@ RECORD = (
         "no record when the caller has left",
         FRAME,
         "            self._write_record(closing.outcome)",
-        "            if not self._watch.is_gone:\n                self._write_record(closing.outcome)",
+        "            if not self._watch.is_gone:\n"
+        "                self._write_record(closing.outcome)",
     ),
     Mutant(
         "no record when cancelled",
         FRAME,
-        "            self._house.exchanges.ended(self._watch)\n            self._write_record(closing.outcome)",
-        "            self._house.exchanges.ended(self._watch)\n        self._write_record(closing.outcome)",
+        "            self._write_record(closing.outcome)",
+        "            pass\n        self._write_record(closing.outcome)",
     ),
     Mutant(
         "the wait is recorded to the end of the request",
@@ -174,6 +175,12 @@ DEADLINE = (
         "            if self._outbox:\n                await self._hand_over()\n"
         "            else:\n                await self._caller.drained()\n",
         "            pass\n",
+    ),
+    Mutant(
+        "nobody waits for who does not take what is passed on",
+        STREAM,
+        "            if self._caller.is_drained:\n",
+        "            if True:\n",
     ),
     Mutant(
         "a head that was received is lost",

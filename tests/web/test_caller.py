@@ -1,7 +1,5 @@
 """The caller of an exchange over ASGI, under our own server and under others."""
 
-from collections.abc import Callable
-
 import pytest
 
 from anvil_trio.web.asgi_types import Message
@@ -15,7 +13,7 @@ class Direct(Side):
     def __init__(self, room: int) -> None:
         super().__init__()
         self.room, self.taken = room, b""
-        self.more: Callable[[bytes], bool] | None = self.take  # type: ignore[assignment]
+        self.more = self.take
 
     def take(self, data: bytes) -> bool:
         self.taken += data
@@ -39,7 +37,7 @@ def caller_of(side: Side | None) -> AsgiCaller:
 def test_a_part_is_taken_without_waiting_where_the_server_can():
     """`say_more`: it is counted, and `is_drained` says whether all of it has been written."""
     side = Direct(room=3)
-    side.sender = sent  # type: ignore[assignment]
+    side.sender = sent
     caller = caller_of(side)
     assert caller.say_more(b"abc")
     assert caller.is_drained
