@@ -39,10 +39,8 @@ def test_a_part_is_taken_without_waiting_where_the_server_can():
     side = Direct(room=3)
     side.sender = sent
     caller = caller_of(side)
-    assert caller.say_more(b"abc")
-    assert caller.is_drained
-    assert caller.say_more(b"d")
-    assert not caller.is_drained
+    told = [(caller.say_more(data), caller.is_drained) for data in (b"abc", b"d")]
+    assert told == [(True, True), (True, False)]
     assert (side.taken, caller.bytes_sent) == (b"abcd", 4)
 
 
