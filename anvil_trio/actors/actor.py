@@ -78,6 +78,20 @@ class Actor(Generic[Message, Reply]):
         assert owner not in self._endpoints, "an owner is one handle"
         self._endpoints[owner] = endpoint
 
+    def act_now(self, message: Message | Common) -> Iterable[tuple[Ticket, Reply]] | None:
+        """What the machine answers in the caller's own step; None: the message must be posted.
+
+        For machines whose every answer goes to whoever asked, and at once. It is as if the message
+        had been posted and read: that is only done while nothing else is unread, so that the order
+        stays. A machine that raises has changed nothing, hears the message again, and is fenced.
+        """
+        if self.mailbox.unread or self.mailbox.is_closed:
+            return None
+        try:
+            return self.machine.handle(message)
+        except Exception:  # noqa: BLE001 - of any kind: `run` meets it again, and tells of it
+            return None
+
     def close(self) -> None:
         """Take no more messages; `run` ends once it has read what is there."""
         self.mailbox.close()

@@ -23,6 +23,8 @@ class Mailbox(Generic[Message]):
     def __init__(self) -> None:
         self._send, self._receive = trio.open_memory_channel[Message | Common](math.inf)
         self._withdrawn: set[Ticket] = set()
+        self.unread = 0  # how many messages have been posted and not yet read
+        self.is_closed = False
 
     @property
     def withdrawn(self) -> Set[Ticket]:
@@ -32,11 +34,6 @@ class Mailbox(Generic[Message]):
         on it: between processes it comes late, and a grant that meets nobody is given back.
         """
         return self._withdrawn
-
-    @property
-    def unread(self) -> int:
-        """How many messages have been posted and not yet read."""
-        return self._receive.statistics().current_buffer_used
 
     def post(self, message: Message | Common) -> None:
         """Leave a message; never waits and never raises.
@@ -49,9 +46,11 @@ class Mailbox(Generic[Message]):
             self._send.send_nowait(message)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             return
+        self.unread += 1
 
     def close(self) -> None:
         """Take no more messages; `serve` ends once it has read what is there."""
+        self.is_closed = True
         self._send.close()
 
     async def serve(self, act: Callable[[Message | Common], None]) -> None:
@@ -68,6 +67,7 @@ class Mailbox(Generic[Message]):
                 try:
                     act(message)
                 finally:
+                    self.unread -= 1
                     if type(message) is Withdraw:
                         self._withdrawn.discard(message.ticket)
                 try:

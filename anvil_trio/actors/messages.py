@@ -1,8 +1,9 @@
 """What every actor hears and answers. Plain data: a mailbox may one day be a socket."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
+
+import msgspec
 
 from anvil_trio.names import OwnerId
 
@@ -28,29 +29,25 @@ class Ticket(NamedTuple):
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Withdraw:
+class Withdraw(msgspec.Struct, frozen=True):
     """Whoever asked has gone. Ignored once the question was answered."""
 
     ticket: Ticket
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(msgspec.Struct, frozen=True):
     """What the ticket won is given back; one way, nobody waits for it."""
 
     ticket: Ticket
 
 
-@dataclass(frozen=True, slots=True)
-class OwnerGone:
+class OwnerGone(msgspec.Struct, frozen=True):
     """All that this owner holds or waits for is given back; whatever it still says is ignored."""
 
     owner: OwnerId
 
 
-@dataclass(frozen=True, slots=True)
-class Inspect:
+class Inspect(msgspec.Struct, frozen=True):
     """What does the actor count at this moment?"""
 
     ticket: Ticket
@@ -72,8 +69,7 @@ class RefusalReason(StrEnum):
     ADMISSION_FAILED = "admission_failed"
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(msgspec.Struct, frozen=True):
     """No, and why; nothing was reserved."""
 
     reason: RefusalReason

@@ -20,7 +20,7 @@ class ReplySlot(Generic[Reply]):
     (docs/discussion/exactly-once.md).
     """
 
-    __slots__ = ("_task", "abandoned")
+    __slots__ = ("_on_abandon", "_task", "abandoned")
 
     def __init__(self) -> None:
         self._task: trio.lowlevel.Task | None = None
@@ -33,15 +33,15 @@ class ReplySlot(Generic[Reply]):
         is raised. `on_abandon` runs outside any task and must neither wait nor raise.
         """
         self._task = trio.lowlevel.current_task()
-
-        def abort(_: object) -> trio.lowlevel.Abort:
-            self._task = None
-            self.abandoned = True
-            on_abandon()
-            return trio.lowlevel.Abort.SUCCEEDED
-
-        reply: Reply = await trio.lowlevel.wait_task_rescheduled(abort)
+        self._on_abandon = on_abandon
+        reply: Reply = await trio.lowlevel.wait_task_rescheduled(self._abort)
         return reply
+
+    def _abort(self, _: object) -> trio.lowlevel.Abort:
+        self._task = None
+        self.abandoned = True
+        self._on_abandon()
+        return trio.lowlevel.Abort.SUCCEEDED
 
     def fill(self, result: outcome.Outcome[Reply]) -> None:
         """Wake the caller with `result`. A bug if nobody waits here (any more)."""

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from anvil_trio.actors.actor import Actor
 from anvil_trio.actors.caller import Caller
 from anvil_trio.actors.mailbox import Mailbox
-from anvil_trio.actors.messages import Inspect, Refused
+from anvil_trio.actors.messages import Inspect, Refused, Release
 from anvil_trio.actors.supervise import Actors
 from anvil_trio.admission.messages import (
     AdmissionMessage,
@@ -25,11 +25,14 @@ __all__ = ["AdmissionActor", "AdmissionHandle", "open_admission"]
 class AdmissionHandle:
     """What others hold of the front door. One handle is one owner; any task may use it.
 
-    Questions raise ActorStopped once the actor has ended.
+    Questions raise ActorStopped once the actor has ended. Nobody ever waits at the door, so while
+    its actor has nothing to read it answers in the step of whoever asks.
     """
 
-    def __init__(self, caller: Caller[AdmissionMessage, AdmissionReply]) -> None:
-        self._caller = caller
+    def __init__(
+        self, caller: Caller[AdmissionMessage, AdmissionReply], actor: "AdmissionActor"
+    ) -> None:
+        self._caller, self._actor = caller, actor
 
     async def enter(self, client_id: ClientId) -> Permit | Refused:
         """One permit, or why not: CLIENT_BUSY or SERVER_BUSY; never waits for a place.
@@ -38,11 +41,20 @@ class AdmissionHandle:
         cancelled or not: enter it before the next `await`.
         """
         ticket = self._caller.next_ticket()
-        reply = await self._caller.ask(ticket, Enter(ticket, client_id))
+        question = Enter(ticket, client_id)
+        answers = self._actor.act_now(question)
+        if answers is None:
+            reply = await self._caller.ask(ticket, question)
+        else:
+            [(_, reply)] = answers
         if isinstance(reply, Admitted):
-            return Permit(ticket, self._caller.tell)
+            return Permit(ticket, self._give_back)
         assert isinstance(reply, Refused)
         return reply
+
+    def _give_back(self, release: Release) -> None:
+        if self._actor.act_now(release) is None:
+            self._caller.tell(release)
 
     async def inspect(self) -> AdmissionSnapshot:
         """Who is inside at one moment."""
@@ -71,7 +83,7 @@ class AdmissionActor(Actor[AdmissionMessage, AdmissionReply]):
 
     def handle(self, owner: OwnerId) -> AdmissionHandle:
         """A handle for an owner that has none yet."""
-        return AdmissionHandle(self.caller(owner, Admitted))
+        return AdmissionHandle(self.caller(owner, Admitted), self)
 
 
 def open_admission(

@@ -4,14 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+import msgspec
+
 from anvil_trio.actors.messages import Common, Refused, Ticket
 from anvil_trio.names import ClientId
 
 __all__ = ["AdmissionMessage", "AdmissionReply", "AdmissionSnapshot", "Admitted", "Enter"]
 
 
-@dataclass(frozen=True, slots=True)
-class Enter:
+class Enter(msgspec.Struct, frozen=True):
     """One request of this client asks to be let in."""
 
     ticket: Ticket
@@ -21,8 +22,7 @@ class Enter:
 AdmissionMessage = Enter | Common
 
 
-@dataclass(frozen=True, slots=True)
-class Admitted:
+class Admitted(msgspec.Struct, frozen=True):
     """One permit, under the ticket of its `Enter`; give it back by `Release`."""
 
 

@@ -1,8 +1,9 @@
 """What the exchange learns of one request along the way, until it becomes a record."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from anvil_trio.decisions.dropped import recorded_names
 from anvil_trio.decisions.record import (
@@ -25,7 +26,7 @@ from anvil_trio.decisions.words import (
     TokenSource,
     WorkloadOutcome,
 )
-from anvil_trio.dialects.ir import FinishReason, OutputLimit, Usage
+from anvil_trio.dialects.ir import FinishReason, OutputLimit, StreamProgress, Usage
 from anvil_trio.facts import Schedule
 from anvil_trio.names import (
     Alias,
@@ -80,8 +81,10 @@ class CallerIds:
     task_id: str | None = None
 
 
-@dataclass(slots=True, kw_only=True)
-class RecordBuilder:
+_NO_IDS = CallerIds()
+
+
+class RecordBuilder(msgspec.Struct, kw_only=True):
     """One request's record in the making. `finish` gives it, exactly once.
 
     The exchange sets the plain attributes as it learns of them; what is never set is recorded as
@@ -93,7 +96,7 @@ class RecordBuilder:
     created_unix: float
     kind: RequestKind = RequestKind.CHAT
     client_id: ClientId | None = None
-    caller: CallerIds = CallerIds()
+    caller: CallerIds = _NO_IDS
     config_sha256: str | None = None
     router_version: str | None = None
 
@@ -112,13 +115,13 @@ class RecordBuilder:
     attempted_at: float | None = None  # the connection to the member began
     first_content_at: float | None = None  # the first text, reasoning or tool argument went out
     upstream_ended_at: float | None = None  # the engine's reply was read or given up
-    live_usage: Callable[[], Usage] | None = None  # while a reply is read: the counts so far
+    progress: StreamProgress | None = None  # of a stream, while it is relayed
 
-    _route: str = field(default=UNPARSED_ROUTE, init=False)
-    _tier: Target | None = field(default=None, init=False)
-    _member_id: MemberId | None = field(default=None, init=False)
-    _schedule: Schedule | None = field(default=None, init=False)
-    _is_finished: bool = field(default=False, init=False)
+    _route: str = UNPARSED_ROUTE
+    _tier: Target | None = None
+    _member_id: MemberId | None = None
+    _schedule: Schedule | None = None
+    _is_finished: bool = False
 
     @property
     def route(self) -> str:
@@ -133,7 +136,7 @@ class RecordBuilder:
     @property
     def usage_so_far(self) -> Usage:
         """The engine's counts, also before its reply has ended."""
-        return self.usage if self.live_usage is None else self.live_usage()
+        return self.usage if self.progress is None else self.progress.usage
 
     def routed(self, alias: Alias | RequestKind, tier: Target) -> None:
         """The caller's model is configured: this alias, this tier (R001); or a kind, a service."""

@@ -3,7 +3,7 @@
 The list is closed, because whoever writes a request may call a field what they like.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 __all__ = ["OTHER", "RECORDABLE", "recorded_names"]
 
@@ -57,8 +57,10 @@ RECORDABLE = frozenset(
 """What the three APIs and the engines call their fields, and our words for parts of some."""
 
 
-def recorded_names(names: Iterable[str]) -> tuple[str, ...]:
+def recorded_names(names: Collection[str]) -> tuple[str, ...]:
     """At most 32 of the list's names, in order; one fixed word for all that were left out."""
+    if not names:
+        return ()
     given = set(names)
     kept = sorted(given & RECORDABLE)[:_MOST]
     return (*kept, OTHER) if len(kept) < len(given) else tuple(kept)

@@ -31,6 +31,8 @@ __all__ = [
     "DeltaEdit",
     "Holder",
     "edit_choices",
+    "renamed",
+    "spelled_model",
     "with_model",
     "with_reasoning",
     "without_role",
@@ -132,6 +134,7 @@ CHUNK_KIND = msgspec.Raw(b'"chat.completion.chunk"')
 _NO_CHOICES = msgspec.Raw(b"[]")
 _NOTHING = msgspec.Raw(b"{}")
 _MODEL = b'"model"'
+_MODEL_IS = _MODEL + b":"
 _DELTA = b'"delta":{'
 _DELTA_OF_ROLE = b'"delta":{"role":"assistant",'
 CHUNK = msgspec.json.Decoder(Chunk)
@@ -163,18 +166,40 @@ class DeltaEdit:
         return bool(self.choice or self.said or self.calls)
 
 
+def spelled_model(data: bytes, sent: msgspec.Raw) -> bytes | None:
+    """The member `model`, which was decoded as `sent`, as its bytes; None if they are not plain.
+
+    Quotes within JSON strings are escaped, so the bytes `"model":"..."` can only be a member. They
+    are plain where they are the only `"model"` (and not a member of a member).
+    """
+    if sent is not ABSENT and data.count(_MODEL) == 1:
+        for member in (_MODEL_IS + sent, _MODEL_IS + b" " + sent):
+            if member in data:
+                return member
+    return None
+
+
+def renamed(data: bytes, member: bytes, model: bytes, events: int) -> bytes | None:
+    """So many events with `model` (JSON) for the `member` that each has; None if not each has one.
+
+    `data` holds whole events; each has a model, in whatever spelling.
+    """
+    if not events == data.count(member) == data.count(_MODEL):
+        return None
+    return data.replace(member, _MODEL_IS + model)
+
+
 def with_model(data: bytes, sent: msgspec.Raw, model: bytes) -> bytes:
     """`data` with `model` (JSON) for the engine's own name, which was decoded as `sent`.
 
-    Quotes within JSON strings are escaped, so the bytes `"model":"..."` can only be a member. Where
-    they are not the only `"model"` (blanks, a member of a member) the object is written anew.
+    Where it is not plain to see the object is written anew.
     """
     if sent is ABSENT:
         return data
-    before, *after = data.split(b'"model":' + sent)
-    if len(after) == 1 and data.count(_MODEL) == 1:
-        return before + b'"model":' + model + after[0]
-    return bytes(with_members(data, {"model": msgspec.Raw(model)}))
+    member = spelled_model(data, sent)
+    if member is None:
+        return bytes(with_members(data, {"model": msgspec.Raw(model)}))
+    return data.replace(member, _MODEL_IS + model)
 
 
 def edit_choices(data: bytes, holder: Holder, edits: Mapping[int, DeltaEdit]) -> bytes:

@@ -3,7 +3,7 @@
 A message is written anew only if one of its members must change, and then only that member.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 
 import msgspec
@@ -28,6 +28,7 @@ _EMPTY = msgspec.Raw(b'""')
 _NULL = msgspec.Raw(b"null")
 _SYSTEM_ROLES = frozenset({"system", "developer"})
 _CHANGING_ROLES = frozenset({*_SYSTEM_ROLES, "assistant"})
+_CHANGING_BUT_SYSTEM = _CHANGING_ROLES - {"system"}
 _REASONING = ("reasoning_content", "reasoning", "reasoning_text")  # the first non-empty one counts
 _NO_SUBSTANCE = frozenset({"role", "name", "content", "tool_calls", *_REASONING})
 _PARAGRAPH = "\n\n"
@@ -57,10 +58,15 @@ class _Turn:
         return with_members(self.raw, self.changes) if self.changes else self.raw
 
 
-def shape_history(raw: msgspec.Raw, compat: Compat) -> History:
-    """The messages as this tier's engines take them; the very same bytes if none must change."""
+def shape_history(raw: msgspec.Raw, compat: Compat, roles: frozenset[str] | None = None) -> History:
+    """The messages as this tier's engines take them; the very same bytes if none must change.
+
+    Most have `roles` from which it is plain that none must: those are not decoded again.
+    """
+    if roles is not None and _cannot_change(roles, compat):
+        return History(raw, is_prefill=False)
     messages = MESSAGES.decode(raw)
-    if _cannot_change(messages, compat):
+    if _cannot_change({message.role for message in messages}, compat):
         return History(raw, is_prefill=False)
     turns = list(map(_Turn, messages, items_of(raw)))
     kept = [turn for turn in turns if not _is_only_thought(turn, compat)]
@@ -74,12 +80,12 @@ def shape_history(raw: msgspec.Raw, compat: Compat) -> History:
     )
 
 
-def _cannot_change(messages: Sequence[Message], compat: Compat) -> bool:
+def _cannot_change(roles: Set[str], compat: Compat) -> bool:
     """Whether it is plain from the roles alone that there is nothing to do."""
-    roles = {message.role for message in messages}
+    changing = _CHANGING_ROLES
     if compat.system_position == "keep":
-        roles.discard("system")
-    return roles.isdisjoint(_CHANGING_ROLES)
+        changing = _CHANGING_BUT_SYSTEM
+    return changing.isdisjoint(roles)
 
 
 def _change_members(turn: _Turn, compat: Compat) -> None:

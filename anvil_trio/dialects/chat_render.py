@@ -45,6 +45,7 @@ _LIMIT_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "max_completion_tokens": ("max_completion_tokens",),
     "both": LIMIT_FIELDS,
 })
+_NO_LIMIT = OutputLimit()
 _LIMIT = msgspec.json.Decoder(int | None)
 _FORCED_WITHOUT_TOOLS = "`tool_choice` asks for a call, but there are no `tools`."
 _TOO_DEEP = "The body is nested too deeply."
@@ -69,11 +70,12 @@ def _render(request: ChatRequest, tier: Tier) -> RenderedRequest | Problem:
     if request.is_prefill and tier.compat.prefill == "refuse":
         return problem(Code.INVALID_REQUEST, message=_PREFILL_REFUSED, param="messages")
     fields = dict(request.fields)
-    history = shape_history(fields["messages"], tier.compat)
+    history = shape_history(fields["messages"], tier.compat, request.roles)
     fields["messages"] = history.messages
     fields["model"] = raw_of(request.model.strip() if tier.model is None else tier.model)
-    _fill(fields, tier.extra_body_defaults)
-    dropped = [*request.dropped_fields, *_drop_empty_stops(fields), *_drop_idle_tools(fields)]
+    if tier.extra_body_defaults:
+        _fill(fields, tier.extra_body_defaults)
+    dropped = [*request.dropped_fields, *_drop_idle(fields)]
     if "tools" not in fields and is_given(fields.get("tool_choice", ABSENT)):
         return problem(Code.INVALID_REQUEST, message=_FORCED_WITHOUT_TOOLS, param="tool_choice")
     limit = _limit_output(fields, request, tier)
@@ -93,9 +95,17 @@ def _fill(fields: _Fields, defaults: Mapping[str, JsonValue]) -> None:
             fields[name] = raw_of(value)
 
 
+def _drop_idle(fields: _Fields) -> list[str]:
+    """Take out what says nothing, and would be refused for it; the names of what went."""
+    dropped = _drop_empty_stops(fields) if "stop" in fields else []
+    if "tools" in fields or "tool_choice" in fields:
+        dropped += _drop_idle_tools(fields)
+    return dropped
+
+
 def _drop_empty_stops(fields: _Fields) -> list[str]:
     """Take out stop strings that would stop at once; the names of what went altogether."""
-    stop = fields.get("stop", ABSENT)
+    stop = fields["stop"]
     stops = [stop] if is_string(stop) else items_of(stop) if is_list(stop) else []
     left = [text for text in stops if text != _EMPTY_STRING]
     if len(left) == len(stops):
@@ -124,6 +134,8 @@ def _drop_idle_tools(fields: _Fields) -> list[str]:
 def _limit_output(fields: _Fields, request: ChatRequest, tier: Tier) -> OutputLimit:
     """Set the output limit under the names that the engine reads, never above the tier's."""
     requested = request.output_limit
+    if requested is None and fields.keys().isdisjoint(LIMIT_FIELDS) and not _limits(tier):
+        return _NO_LIMIT
     known = [requested, tier.max_output_tokens]
     if requested is None:
         known += [_count(fields.get(name, ABSENT)) for name in LIMIT_FIELDS]
@@ -135,8 +147,15 @@ def _limit_output(fields: _Fields, request: ChatRequest, tier: Tier) -> OutputLi
                 fields[name] = raw_of(applied)
             else:
                 fields.pop(name, None)
+    if not tier.extra_body:
+        return OutputLimit(requested, applied)
     pinned = [value for name in LIMIT_FIELDS if type(value := tier.extra_body.get(name)) is int]
     return OutputLimit(requested=requested, applied=min(pinned, default=applied))
+
+
+def _limits(tier: Tier) -> bool:
+    """Whether the tier may set a limit of its own."""
+    return tier.max_output_tokens is not None or bool(tier.extra_body)
 
 
 def _count(raw: msgspec.Raw) -> int | None:

@@ -173,6 +173,7 @@ def _request(
         has_tools=bool(values.get("tools") or values.get("functions"))
         or has_tool_history(messages),
         is_prefill=is_prefill(messages),
+        roles=frozenset([message.role for message in messages]),
     )
 
 

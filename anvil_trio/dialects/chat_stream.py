@@ -18,6 +18,8 @@ from anvil_trio.dialects.chat_chunks import (
     Delta,
     DeltaEdit,
     edit_choices,
+    renamed,
+    spelled_model,
     with_model,
     with_reasoning,
     without_role,
@@ -28,6 +30,7 @@ from anvil_trio.dialects.engine_errors import error_problem
 from anvil_trio.dialects.ir import FinishReason, Usage
 from anvil_trio.dialects.raw_json import ABSENT, NULL, encode, is_utf8, raw_of, with_members
 from anvil_trio.dialects.sse import DONE, DONE_EVENT, SseDecoder, SseEvent, SseTooLong, render_event
+from anvil_trio.dialects.text_runs import TextRuns
 from anvil_trio.dialects.usage import usage_of
 from anvil_trio.errors import Code, Problem, UpstreamFailed, problem
 
@@ -55,6 +58,27 @@ class ChatStream:
     `is_finished` when that many have a finish reason and no other has begun.
     """
 
+    __slots__ = (
+        "_answers",
+        "_choices",
+        "_decoder",
+        "_engine_model",
+        "_finished",
+        "_has_ended",
+        "_identity",
+        "_model",
+        "_runs",
+        "_usage_wanted",
+        "events",
+        "failure",
+        "finish_reason",
+        "has_content",
+        "is_done",
+        "is_finish_reason_missing",
+        "is_finished",
+        "usage",
+    )
+
     completion_estimate = None  # only the engine's own counts are passed on
 
     def __init__(
@@ -72,9 +96,11 @@ class ChatStream:
         self._usage_wanted = usage_wanted
         self._choices = choices
         self._decoder = SseDecoder(max_event_bytes)
+        self._runs = TextRuns(max_event_bytes)
+        self._engine_model: bytes | None = None  # the member `model` as every event has spelled it
         self._identity: _Identity | None = None
         self._answers: dict[int, Answer] = {}
-        self._finished: set[int] = set()
+        self._finished = 0  # answers that have a finish reason
         self._has_ended = False  # the closing bytes have been handed out
 
     def feed(self, data: bytes) -> bytes:
@@ -83,9 +109,10 @@ class ChatStream:
             return b""
         out: list[bytes] = []
         try:
-            self._take_all(self._decoder.feed(data), out)
-        except SseTooLong as fault:
-            self._take_all(fault.events, out)
+            self._take_whole(self._decoder.whole(data), out)
+        except SseTooLong:
+            self._fail(problem(Code.UPSTREAM_ERROR))
+        if self._decoder.is_too_long:
             self._fail(problem(Code.UPSTREAM_ERROR))
         return b"".join(out)
 
@@ -132,11 +159,50 @@ class ChatStream:
     @property
     def _is_whole(self) -> bool:
         """Whether there is an answer, and every one that began has its finish reason."""
-        return 0 < len(self._answers) == len(self._finished)
+        return 0 < len(self._answers) == self._finished
 
     def _fail(self, what: Problem) -> None:
         if self.failure is None and not self._has_ended:
             self.failure = what
+
+    def _take_whole(self, whole: bytes, out: list[bytes]) -> None:
+        """The events of one read: runs of text at once, whatever else one by one."""
+        at = 0
+        while at < len(whole) and not self._is_over:
+            if self._may_run and (size := self._take_run(whole, at, out)):
+                at += size
+                continue
+            end = whole.find(b"\n\n", at)
+            if end < 0:
+                break  # a line feed more than a blank line has
+            event = self._decoder.event_in(whole[at:end])
+            at = end + 2
+            if event is not None:
+                self._take_all([event], out)
+
+    @property
+    def _may_run(self) -> bool:
+        """Whether more text of the answer numbered 0 tells nothing that is not known."""
+        return (
+            self.has_content
+            and not self.is_finished
+            and self._engine_model is not None
+            and 0 in self._answers
+        )
+
+    def _take_run(self, whole: bytes, at: int, out: list[bytes]) -> int:
+        """Hand on events that are nothing but text, all with the same `model`; how many bytes."""
+        run = self._runs.find(whole, at)
+        if run is None or self._engine_model is None:
+            return 0
+        data, chunks = run
+        said = renamed(data, self._engine_model, self._model, len(chunks))
+        if said is None:
+            self._engine_model = None  # it is spelled in another way now
+            return 0
+        self.events += len(chunks)
+        out.append(said)
+        return len(data)
 
     def _take_all(self, events: Iterable[SseEvent], out: list[bytes]) -> None:
         for event in events:
@@ -183,6 +249,8 @@ class ChatStream:
             return None
         if self._identity is None:
             self._identity = _identity_in(data)
+        if self._engine_model is None:
+            self._engine_model = spelled_model(data, chunk.model)
         return chunk
 
     def _take_choices(self, choices: Iterable[Choice], out: list[bytes]) -> dict[int, DeltaEdit]:
@@ -192,7 +260,7 @@ class ChatStream:
             index = choice.index or 0
             answer = self._answers.get(index) or self._begin(index)
             if choice.finish_reason:
-                self._finish(index, answer.finish(choice.finish_reason))
+                self._finish(answer, choice.finish_reason)
             edit = self._take_choice(choice, answer)
             if edit is not None:
                 edits[place] = edit
@@ -226,14 +294,15 @@ class ChatStream:
     def _take_rich(self, answer: Answer, delta: Delta) -> DeltaEdit | None:
         """A delta with more than plain text in it."""
         edit = answer.take(delta)
-        if answer.numbers.count > _MAX_CALLS:
+        if answer.calls > _MAX_CALLS:
             self._fail(problem(Code.UPSTREAM_ERROR))
         return edit
 
-    def _finish(self, index: int, reason: FinishReason) -> None:
-        self.finish_reason = reason
-        self._finished.add(index)
-        self.is_finished = self._is_whole and len(self._finished) >= self._choices
+    def _finish(self, answer: Answer, reason: str) -> None:
+        if answer.finish_reason is None:
+            self._finished += 1
+        self.finish_reason = answer.finish(reason)
+        self.is_finished = self._is_whole and self._finished >= self._choices
 
     def _begin(self, index: int) -> Answer:
         answer = self._answers[index] = Answer()

@@ -4,8 +4,9 @@ Events come strictly in the engine's order. Everything of one tool call carries 
 counted from 0 without gaps in the order in which the calls began.
 """
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 from anvil_trio.dialects.ir import FinishReason, Usage
 
@@ -21,29 +22,25 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class TextDelta:
+class TextDelta(msgspec.Struct, frozen=True, gc=False):
     """More of the visible answer; never empty."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReasoningDelta:
+class ReasoningDelta(msgspec.Struct, frozen=True, gc=False):
     """More of the model's reasoning; never empty."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class SignatureDelta:
+class SignatureDelta(msgspec.Struct, frozen=True, gc=False):
     """The engine's signature over the reasoning that came before (Messages engines only)."""
 
     signature: str
 
 
-@dataclass(frozen=True, slots=True)
-class CallBegan:
+class CallBegan(msgspec.Struct, frozen=True, gc=False):
     """A tool call begins; `call_id` is never empty (one is made where the engine gave none)."""
 
     number: int
@@ -51,24 +48,21 @@ class CallBegan:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class ArgumentsDelta:
+class ArgumentsDelta(msgspec.Struct, frozen=True, gc=False):
     """More of a call's argument text, never edited; never empty."""
 
     number: int
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(msgspec.Struct, frozen=True, gc=False):
     """The engine's finish reason; `stop_sequence` is the text that ended it, where it was told."""
 
     reason: FinishReason
     stop_sequence: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class UsageReported:
+class UsageReported(msgspec.Struct, frozen=True, gc=False):
     """Token counts so far; a later report replaces an earlier one field by field."""
 
     usage: Usage

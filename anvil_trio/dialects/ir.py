@@ -1,7 +1,6 @@
 """What the dialects of clients and engines meet in, and the shape each dialect has."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
@@ -34,8 +33,7 @@ class FinishReason(StrEnum):
     CONTENT_FILTER = "content_filter"
 
 
-@dataclass(frozen=True, slots=True)
-class Media:
+class Media(msgspec.Struct, frozen=True):
     """How many parts of each kind a request carries."""
 
     images: int = 0
@@ -48,8 +46,7 @@ MOST_TOKENS = 2**63 - 1
 """No engine counts further; a count beyond is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(msgspec.Struct, frozen=True):
     """Token counts as the engine reported them; None where it reported none, never a made-up 0."""
 
     prompt_tokens: int | None = None
@@ -58,8 +55,7 @@ class Usage:
     reasoning_tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class OutputLimit:
+class OutputLimit(msgspec.Struct, frozen=True):
     """The caller's limit and the one sent upstream."""
 
     requested: int | None = None
@@ -75,8 +71,7 @@ class OutputLimit:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ChatRequest:
+class ChatRequest(msgspec.Struct, frozen=True):
     """One chat request as a caller sent it: checked for types, otherwise untouched.
 
     `fields` are the top-level members in their order, each as raw JSON. `model` is the caller's
@@ -92,7 +87,7 @@ class ChatRequest:
     model: str
     stream: bool
     usage_wanted: bool
-    fields: Mapping[str, msgspec.Raw] = field(repr=False)
+    fields: Mapping[str, msgspec.Raw]
     prompt_tokens: int = 0
     output_limit: int | None = None
     choices: int = 1
@@ -100,28 +95,39 @@ class ChatRequest:
     has_tools: bool = False
     is_prefill: bool = False
     dropped_fields: tuple[str, ...] = ()
-    source: bytes | None = field(default=None, repr=False)
+    source: bytes | None = None
     untranslatable: Problem | None = None
+    roles: frozenset[str] | None = None  # of its messages, where they were looked at
+
+    def __repr__(self) -> str:
+        """Nothing that was asked."""
+        return "ChatRequest()"
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedRequest:
+class RenderedRequest(msgspec.Struct, frozen=True):
     """The body for the engine, and what the record should say about it."""
 
-    body: bytes = field(repr=False)
+    body: bytes
     output_limit: OutputLimit = OutputLimit()
     dropped_fields: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        """Nothing that was asked."""
+        return "RenderedRequest()"
 
-@dataclass(frozen=True, slots=True)
-class RenderedReply:
+
+class RenderedReply(msgspec.Struct, frozen=True):
     """A whole unary reply for the caller."""
 
-    body: bytes = field(repr=False)
+    body: bytes
     finish_reason: FinishReason | None
     usage: Usage
     has_content: bool
     completion_estimate: int | None = None  # as in StreamTranslator
+
+    def __repr__(self) -> str:
+        """Nothing that was answered."""
+        return "RenderedReply()"
 
 
 class StreamProgress(Protocol):

@@ -79,7 +79,7 @@ class SpokenAnswer:
     def __init__(self, make_id: Callable[[], str] = new_call_id) -> None:
         self.finish_reason: FinishReason | None = None
         self._make_id = make_id
-        self._numbers = CallNumbers()
+        self._numbers: CallNumbers | None = None  # most answers have no calls
         self._calls: list[_Call] = []
         self._ids: set[str] = set()
 
@@ -123,7 +123,8 @@ class SpokenAnswer:
                 out.append(ArgumentsDelta(number, "{}"))
 
     def _take_piece(self, piece: Piece, out: list[StreamEvent]) -> None:
-        number = self._numbers.number(piece.index, piece.id)
+        numbers = self._numbers = self._numbers or CallNumbers()
+        number = numbers.number(piece.index, piece.id)
         if number >= len(self._calls):
             if number >= _MAX_CALLS:
                 raise UpstreamFailed(problem(Code.UPSTREAM_ERROR))

@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from anvil_trio.dialects.engine_errors import error_problem
-from anvil_trio.dialects.events import StreamEvent, UsageReported
+from anvil_trio.dialects.events import ReasoningDelta, StreamEvent, TextDelta, UsageReported
 from anvil_trio.dialects.ir import FinishReason, Usage
 from anvil_trio.dialects.openai_answer import SaidDelta, SpokenAnswer, new_call_id
 from anvil_trio.dialects.raw_json import ABSENT, is_given
 from anvil_trio.dialects.sse import DONE, SseDecoder, SseEvent, SseTooLong
+from anvil_trio.dialects.text_runs import TextChunk, TextRuns
 from anvil_trio.dialects.usage import merged_usage, usage_of
 from anvil_trio.errors import Code, Problem, UpstreamFailed, problem
 
@@ -92,6 +93,7 @@ class OpenAiEvents:
         self.usage = Usage()
         self.failure: Problem | None = None
         self._decoder = SseDecoder(max_event_bytes)
+        self._runs = TextRuns(max_event_bytes)
         self._answer = SpokenAnswer(make_id)
         self._index: int | None = None  # of the answer that is read
 
@@ -111,9 +113,10 @@ class OpenAiEvents:
         if self._is_over:
             return out
         try:
-            self._take_all(self._decoder.feed(data), out)
-        except SseTooLong as fault:
-            self._take_all(fault.events, out)
+            self._take_whole(self._decoder.whole(data), out)
+        except SseTooLong:
+            self._fail(problem(Code.UPSTREAM_ERROR))
+        if self._decoder.is_too_long:
             self._fail(problem(Code.UPSTREAM_ERROR))
         return out
 
@@ -146,6 +149,25 @@ class OpenAiEvents:
     def _fail(self, what: Problem) -> None:
         if not self._is_over:
             self.failure = what
+
+    def _take_whole(self, whole: bytes, out: list[StreamEvent]) -> None:
+        """The events of one read: runs of text at once, whatever else one by one."""
+        at = 0
+        while at < len(whole) and not self._is_over:
+            run = self._runs.find(whole, at) if self._index == 0 and not self.is_finished else None
+            if run is not None:
+                data, chunks = run
+                at += len(data)
+                self.events += len(chunks)
+                _take_texts(chunks, out)
+                continue
+            end = whole.find(b"\n\n", at)
+            if end < 0:
+                break  # a line feed more than a blank line has
+            event = self._decoder.event_in(whole[at:end])
+            at = end + 2
+            if event is not None:
+                self._take_all([event], out)
 
     def _take_all(self, events: Iterable[SseEvent], out: list[StreamEvent]) -> None:
         for event in events:
@@ -189,3 +211,13 @@ class OpenAiEvents:
             self.is_finish_reason_missing = True
             self._answer.finish(None, out)
         self.is_done = True
+
+
+def _take_texts(chunks: Iterable[TextChunk], out: list[StreamEvent]) -> None:
+    """What events that are nothing but text say, each its thoughts before its text."""
+    for chunk in chunks:
+        said = chunk.said
+        if said.reasoning_content:
+            out.append(ReasoningDelta(said.reasoning_content))
+        if said.content:
+            out.append(TextDelta(said.content))

@@ -43,9 +43,10 @@ class SseDecoder:
     one long event in many small reads.
     """
 
-    __slots__ = ("_ends_in_cr", "_lead", "_max", "_parts", "_size")
+    __slots__ = ("_ends_in_cr", "_lead", "_max", "_parts", "_size", "is_too_long")
 
     def __init__(self, max_event_bytes: int) -> None:
+        self.is_too_long = False  # the event still being read is; the decoder is spent
         self._max = max_event_bytes
         self._lead: bytes | None = b""  # what may yet be a byte order mark; None once settled
         self._ends_in_cr = False
@@ -54,38 +55,60 @@ class SseDecoder:
 
     def feed(self, data: bytes) -> list[SseEvent]:
         """The events that `data` completes. Raises SseTooLong, which carries those before it."""
+        events: list[SseEvent] = []
+        try:
+            for block in self.whole(data).split(b"\n\n"):
+                event = self.event_in(block)
+                if event is not None:
+                    events.append(event)
+        except SseTooLong:
+            raise SseTooLong(events) from None
+        if self.is_too_long:
+            raise SseTooLong(events)
+        return events
+
+    def whole(self, data: bytes) -> bytes:
+        """The bytes of all the events that `data` completes, up to their last blank line.
+
+        They are as they came, but that every line ends in LF. What follows them is kept; where it
+        is longer than an event may be, `is_too_long` is set.
+        """
         if self._lead is not None:
             data = self._without_bom(self._lead + data)
         if self._ends_in_cr or b"\r" in data:
             data = self._with_lf_only(data)
-        if not data:
-            return []
+        elif not self._parts and data.endswith(b"\n\n"):
+            return data  # nearly every read of nearly every engine
         if self._parts:
             if not self._ends_event(data):
-                self._keep(data, [])
-                return []
+                self._keep(data)
+                return b""
             self._parts.append(data)
             data = self._take_parts()
-        *blocks, rest = data.split(b"\n\n")
-        events = self._events_in(blocks)
-        if rest:
-            self._keep(rest, events)
-        return events
+        blank = data.rfind(b"\n\n")
+        if blank < 0:
+            self._keep(data)
+            return b""
+        end = blank + 2
+        if end == len(data):
+            return data
+        self._keep(data[end:])
+        return data[:end]
+
+    def event_in(self, block: bytes) -> SseEvent | None:
+        """The event in a piece of what `whole` gave, from one blank line to the next, if it is one.
+
+        Raises SseTooLong.
+        """
+        if len(block) > self._max:
+            raise SseTooLong([])
+        if block.startswith(_PLAIN) and b"\n" not in block:
+            return SseEvent(None, block[6:])
+        return _parse(block)
 
     def finish(self) -> SseEvent | None:
         """The event that the end of the stream left without its blank line, if there is one."""
         return _parse(self._take_parts())
-
-    def _events_in(self, blocks: list[bytes]) -> list[SseEvent]:
-        events: list[SseEvent] = []
-        for block in blocks:
-            if len(block) > self._max:
-                raise SseTooLong(events)
-            if block.startswith(_PLAIN) and b"\n" not in block:
-                events.append(SseEvent(None, block[6:]))
-            elif (event := _parse(block)) is not None:
-                events.append(event)
-        return events
 
     def _ends_event(self, data: bytes) -> bool:
         """Whether `data` brings the blank line for which the event being read waits."""
@@ -108,14 +131,14 @@ class SseDecoder:
         self._ends_in_cr = data.endswith(b"\r")
         return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
-    def _keep(self, data: bytes, before: list[SseEvent]) -> None:
-        """Hold on to an unfinished event. Raises SseTooLong with the events `before` it."""
+    def _keep(self, data: bytes) -> None:
+        """Hold on to an unfinished event."""
         self._size += len(data)
         if self._size > self._max:
-            raise SseTooLong(before)
-        if self._parts and len(self._parts[-1]) + len(data) <= _GATHER_BYTES:
+            self.is_too_long = True
+        elif data and self._parts and len(self._parts[-1]) + len(data) <= _GATHER_BYTES:
             self._parts[-1] += data
-        else:
+        elif data:
             self._parts.append(data)
 
     def _take_parts(self) -> bytes:

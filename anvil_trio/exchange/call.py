@@ -1,8 +1,9 @@
 """What is known of a request before its body is read, and the headers of its reply."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+import msgspec
 
 from anvil_trio.config.model import Tier
 from anvil_trio.decisions.builder import CallerIds
@@ -15,8 +16,7 @@ __all__ = ["Call"]
 _FAMILY_HEADERS: Mapping[str, bytes] = MappingProxyType({"messages": b"request-id"})
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """One authenticated request for one dialect. The ids are safe tokens or None.
 
     `said_headers` are those of the caller's dialect that may travel, their values checked.

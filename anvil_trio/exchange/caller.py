@@ -35,8 +35,24 @@ class Caller(Watched, Protocol):
         """Whether the status line has been handed over: from then on no status can change."""
         ...
 
+    @property
+    def is_drained(self) -> bool:
+        """Whether what was said without waiting has been written: nothing is left to wait for."""
+        ...
+
     async def read_body(self, max_bytes: int, *, stall_s: float, total_s: float) -> bytes | Problem:
         """The whole body; a 413 past `max_bytes`, a 408 after `stall_s` of silence or `total_s`."""
+        ...
+
+    def say(self, status: int, headers: Sequence[Header], data: bytes) -> bool:
+        """Hand over a whole reply without waiting; False: not here, and nothing was handed over."""
+        ...
+
+    def say_more(self, data: bytes) -> bool:
+        """Hand over body bytes without waiting; False: not here, and nothing was handed over.
+
+        Only after a `send` or `start` that has ended.
+        """
         ...
 
     async def start(self, status: int, headers: Sequence[Header]) -> None:

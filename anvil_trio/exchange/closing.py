@@ -1,6 +1,6 @@
 """How an exchange ended, and what its caller is still to be told."""
 
-from dataclasses import dataclass, field
+import msgspec
 
 from anvil_trio.actors.messages import RefusalReason, Refused
 from anvil_trio.errors import Code, Problem, problem
@@ -9,8 +9,7 @@ from anvil_trio.exchange.outcome import Outcome, outcome_of_failure, outcome_of_
 __all__ = ["Closing", "broken", "not_admitted", "rejected", "turned_away", "unheard"]
 
 
-@dataclass(frozen=True, slots=True)
-class Closing:
+class Closing(msgspec.Struct, frozen=True):
     """The end of one exchange.
 
     `problem` becomes an HTTP error, or the dialect's terminal frame once the head is out;
@@ -19,7 +18,11 @@ class Closing:
 
     outcome: Outcome
     problem: Problem | None = None
-    tail: bytes = field(default=b"", repr=False)
+    tail: bytes = b""
+
+    def __repr__(self) -> str:
+        """How it ended, and nothing that was said."""
+        return f"Closing({self.outcome!r})"
 
 
 def turned_away(refused: Refused) -> Closing:

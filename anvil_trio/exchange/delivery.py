@@ -1,5 +1,7 @@
 """Telling the caller how an exchange ended, after everything that was held has been given back."""
 
+from http import HTTPStatus
+
 import trio
 
 from anvil_trio.dialects.ir import StreamTranslator
@@ -39,21 +41,39 @@ async def deliver(
     """Say the last words; False if the caller did not take them in time.
 
     `headers` are those of a successful reply that has not begun yet. One that has begun is a
-    stream, and ends in that stream's own words.
+    stream, and ends in that stream's own words. Only a caller who has to be waited for needs a
+    bound: most have taken a whole reply in the step in which it is said.
     """
+    whole = None if caller.has_started else _whole(closing, call, headers)
+    is_said = whole is not None and caller.say(*whole)
+    if is_said and caller.is_drained:
+        return True
     patience = stall_s if closing.outcome is Outcome.SERVED else LAST_WORDS_S
     with trio.move_on_after(patience):
-        if closing.problem is None:
-            if not caller.has_started:
-                await caller.start(200, headers)
-            await caller.end(closing.tail)
-        elif caller.has_started:
-            assert translator is not None, "only a stream begins before it is whole"
-            await caller.end(translator.terminal_error(closing.problem))
+        if is_said:
+            await caller.drained()
+        elif whole is None:
+            await caller.end(_rest(closing, translator))
         else:
-            body = call.dialect.render_problem(closing.problem)
-            head = [*problem_headers(closing.problem, body), *call.id_headers()]
-            await caller.start(closing.problem.status, head)
+            status, head, body = whole
+            await caller.start(status, head)
             await caller.end(body)
         return True
     return False
+
+
+def _whole(closing: Closing, call: Call, headers: list[Header]) -> tuple[int, list[Header], bytes]:
+    """A reply of which nothing has been said."""
+    what = closing.problem
+    if what is None:
+        return HTTPStatus.OK, headers, closing.tail
+    body = call.dialect.render_problem(what)
+    return what.status, [*problem_headers(what, body), *call.id_headers()], body
+
+
+def _rest(closing: Closing, translator: StreamTranslator | None) -> bytes:
+    """What ends a stream that has begun."""
+    if closing.problem is None:
+        return closing.tail
+    assert translator is not None, "only a stream begins before it is whole"
+    return translator.terminal_error(closing.problem)

@@ -22,6 +22,7 @@ from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
 from anvil_trio.exchange.metering import count_request
 from anvil_trio.exchange.outcome import UPSTREAM_FAILURES, Outcome, ending_of
+from anvil_trio.exchange.relay import lapsed
 from anvil_trio.exchange.watch import Cut, Watch
 from anvil_trio.log_events import LogEvent, log_event
 
@@ -61,21 +62,26 @@ class Exchange(ABC, Generic[Asking]):
     async def run(self) -> None:
         """From here to the record; raises nothing but `trio.Cancelled`."""
         closing = Closing(Outcome.CANCELLED)  # stands if we are cancelled from outside
+        self._house.exchanges.began(self._watch, self._record)
         try:
-            with self._house.exchanges.entered(self._watch, self._record):
-                self._caller.watch_for_leaving(self._watch.leave)
-                closing = await self._live()
-                if self._watch.is_gone:
-                    closing = unheard(closing)
-                elif not await self._deliver(closing):
-                    closing = Closing(Outcome.CLIENT_STALLED)
+            self._caller.watch_for_leaving(self._watch.leave)
+            closing = await self._live()
+            if self._watch.is_gone:
+                closing = unheard(closing)
+            elif not await self._deliver(closing):
+                closing = Closing(Outcome.CLIENT_STALLED)
         finally:
+            self._house.exchanges.ended(self._watch)
             self._write_record(closing.outcome)
 
     async def _live(self) -> Closing:
         """All phases, in which something is held; cut when `life` is."""
+        closing: Closing | None = None
         try:
-            closing = await self._within_life()
+            with self._watch.life:
+                closing = await self._admit()
+            if closing is None:
+                closing = self._cut()
             self._gave_back(closing.outcome)
             if closing.outcome in UPSTREAM_FAILURES:
                 request_id, outcome = self._call.gateway_request_id, closing.outcome.value
@@ -87,11 +93,6 @@ class Exchange(ABC, Generic[Asking]):
             return Closing(Outcome.INTERNAL_ERROR, problem(Code.INTERNAL_ERROR))
         return closing
 
-    async def _within_life(self) -> Closing:
-        with self._watch.life:
-            return await self._admit()
-        return self._cut()
-
     def _cut(self) -> Closing:
         """Why `life` was cut, and what the caller is to be told."""
         match self._watch.cut:
@@ -102,6 +103,10 @@ class Exchange(ABC, Generic[Asking]):
                 return Closing(Outcome.SHUTDOWN, problem(Code.SHUTTING_DOWN))
             case Cut.TOTAL:
                 return Closing(Outcome.REQUEST_TIMEOUT, problem(Code.REQUEST_TIMEOUT))
+            case Cut.NO_MEMBER:
+                return Closing(Outcome.ADMISSION_TIMEOUT, problem(Code.ADMISSION_TIMEOUT))
+            case Cut.ENGINE:
+                return lapsed(self._watch.due())
 
     @abstractmethod
     async def _admit(self) -> Closing:

@@ -1,7 +1,6 @@
 """What counts and lives as long as the process: it is opened once and outlives every generation."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from anvil_trio.actors.bus import Bus
@@ -36,14 +35,13 @@ class Exchanges:
     def __len__(self) -> int:
         return len(self._running)
 
-    @contextmanager
-    def entered(self, watch: Watch, record: RecordBuilder) -> Iterator[None]:
-        """Count one exchange for as long as the block lasts."""
+    def began(self, watch: Watch, record: RecordBuilder) -> None:
+        """Count one exchange, until `ended`."""
         self._running[watch] = record
-        try:
-            yield
-        finally:
-            del self._running[watch]
+
+    def ended(self, watch: Watch) -> None:
+        """Forget it."""
+        del self._running[watch]
 
     def seen(self, now: float) -> list[ActiveRequest]:
         """Each of them as it is at `now`, oldest first."""

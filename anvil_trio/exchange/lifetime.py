@@ -5,8 +5,7 @@ more, but whoever began under it goes on, over its connections. It is closed whe
 never before its predecessor: a request of that one may have been given a member that is new here.
 """
 
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from enum import Enum, auto
 from functools import partial
@@ -26,6 +25,21 @@ class _Phase(Enum):
     BUILT = auto()
     CURRENT = auto()
     RETIRED = auto()
+
+
+class _Use:
+    """One request that hangs on a generation, for as long as its block lasts."""
+
+    __slots__ = ("_life",)
+
+    def __init__(self, life: "Lifetime") -> None:
+        self._life = life
+
+    def __enter__(self) -> None:
+        self._life.begin_use()
+
+    def __exit__(self, *exc: object) -> None:
+        self._life.end_use()
 
 
 class Lifetime:
@@ -57,16 +71,19 @@ class Lifetime:
         """The same, later than whatever any generation before this one has published."""
         return replace(readiness, generation=(self.number << 32) + readiness.generation)
 
-    @contextmanager
-    def used(self) -> Iterator[None]:
+    def used(self) -> "_Use":
         """Count one request that began under this generation, for as long as the block lasts."""
+        return _Use(self)
+
+    def begin_use(self) -> None:
+        """One more request hangs on it."""
         self._users += 1
-        try:
-            yield
-        finally:
-            self._users -= 1
-            if not self._users:
-                self._changed.unpark_all()
+
+    def end_use(self) -> None:
+        """One less."""
+        self._users -= 1
+        if not self._users:
+            self._changed.unpark_all()
 
     def heard(self, publish: Callable[[About, News], None]) -> Callable[[About, News], None]:
         """`publish`, which takes effect while this generation is current.

@@ -1,6 +1,6 @@
 """From a body to a request that may be sent: parse, alias, gates, render; nothing is reserved."""
 
-from dataclasses import dataclass
+import msgspec
 
 from anvil_trio.actors.messages import RefusalReason, Refused
 from anvil_trio.decisions.builder import RecordBuilder
@@ -12,8 +12,7 @@ from anvil_trio.exchange.generation import Generation, Route
 __all__ = ["Prepared", "prepare"]
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(msgspec.Struct, frozen=True):
     """A request that passed every gate, ready for any member of its tier (R010)."""
 
     route: Route

@@ -17,9 +17,9 @@ from anvil_trio.exchange.deadlines import Due
 from anvil_trio.exchange.outcome import Outcome
 from anvil_trio.exchange.watch import Watch
 from anvil_trio.upstream.failures import error_problem
-from anvil_trio.upstream.stream import End, Head, UpstreamStream
+from anvil_trio.upstream.stream import End, Head, Received, UpstreamStream
 
-__all__ = ["Relay", "UnaryRelay"]
+__all__ = ["Relay", "UnaryRelay", "lapsed"]
 
 MAX_ERROR_BODY = 65_536
 
@@ -28,6 +28,12 @@ _LAPSED: dict[Due, tuple[Outcome, Code]] = {
     Due.IDLE: (Outcome.IDLE_TIMEOUT, Code.IDLE_TIMEOUT),
     Due.STALL: (Outcome.CLIENT_STALLED, Code.REQUEST_TIMEOUT),
 }
+
+
+def lapsed(due: Due) -> Closing:
+    """The exchange ends because of what has fallen due."""
+    outcome, code = _LAPSED[due]
+    return Closing(outcome, problem(code))
 
 
 class Relay(ABC):
@@ -71,12 +77,15 @@ class Relay(ABC):
         return broken(what)
 
     def _lapsed(self, due: Due) -> Closing:
-        outcome, code = _LAPSED[due]
-        return Closing(outcome, problem(code))
+        return lapsed(due)
+
+    async def _receive(self) -> Received:
+        """The next thing that the engine says."""
+        return await self._stream.receive()
 
     async def _receive_head(self) -> Head:
         if self._head is None:
-            item = await self._stream.receive()
+            item = await self._receive()
             assert isinstance(item, Head), "a reply begins with its head"
             self._head = item
         return self._head
@@ -84,7 +93,7 @@ class Relay(ABC):
     async def _collect(self, max_bytes: int) -> bytes:
         """The whole body; more than `max_bytes` is a failure."""
         while True:
-            item = await self._stream.receive()
+            item = await self._receive()
             if isinstance(item, End):
                 return b"".join(self._collected)
             assert isinstance(item, bytes), "a reply has one head"
@@ -104,14 +113,29 @@ class Relay(ABC):
 
     def _content_began(self) -> None:
         if self._record.first_content_at is None:
-            self._record.first_content_at = trio.current_time()
+            self._record.first_content_at = self._watch.progressed_at or trio.current_time()
 
 
 class UnaryRelay(Relay):
-    """A reply that is read whole; `run` returns the engine's body as the closing's tail."""
+    """A reply that is read whole; `run` returns the engine's body as the closing's tail.
+
+    There is nothing to do in the meantime, so it needs no lapse: `life` itself ends when the
+    engine has been silent for too long, and is moved only where there is something to wait for.
+    """
+
+    async def run(self) -> Closing:
+        """Read the reply to its end. Raises UpstreamFailed where it breaks."""
+        return await self._pump()
 
     async def _resume(self, due: Due) -> None:
-        """Nothing is sent while the body is read, so there is nothing to send now."""
+        """There is no lapse, so none cuts in."""
+
+    async def _receive(self) -> Received:
+        item = self._stream.take()
+        if item is None:
+            self._watch.follow_engine()
+            item = await self._stream.receive()
+        return item
 
     async def _pump(self) -> Closing:
         head = await self._receive_head()

@@ -7,11 +7,14 @@ lease and the upstream stream. All of them are inside the `life` of `exchange/fr
 the last words said and the record written.
 """
 
+from collections.abc import Coroutine
+from typing import Never
+
 import trio
 
 from anvil_trio.actors.messages import Refused
 from anvil_trio.dialects.ir import StreamTranslator
-from anvil_trio.errors import Code, Problem, UpstreamFailed, problem
+from anvil_trio.errors import Problem, UpstreamFailed
 from anvil_trio.exchange.call import Call
 from anvil_trio.exchange.caller import Caller
 from anvil_trio.exchange.closing import (
@@ -31,20 +34,21 @@ from anvil_trio.exchange.prepare import Prepared, prepare
 from anvil_trio.exchange.relay import UnaryRelay
 from anvil_trio.exchange.stream_relay import StreamRelay
 from anvil_trio.names import MemberId
-from anvil_trio.tiers.lease import Lease
-from anvil_trio.upstream.build import request_headers
-from anvil_trio.upstream.client import open_stream
+from anvil_trio.upstream.client import Opening, Upstream, open_stream
 from anvil_trio.upstream.stream import UpstreamStream
 
 __all__ = ["run_chat"]
 
 
-async def run_chat(house: House, generation: Generation, call: Call, caller: Caller) -> None:
+def run_chat(
+    house: House, generation: Generation, call: Call, caller: Caller
+) -> Coroutine[object, Never, None]:
     """Serve one chat request: at most one attempt, one record, and an answer unless they left.
 
-    Raises nothing but `trio.Cancelled`: a bug here ends this exchange with a 500, not the process.
+    To be awaited at once. Raises nothing but `trio.Cancelled`: a bug here ends this exchange with a
+    500, not the process.
     """
-    await _Exchange(house, generation, call, caller).run()
+    return _Exchange(house, generation, call, caller).run()
 
 
 class _Exchange(Exchange[Caller]):
@@ -52,6 +56,7 @@ class _Exchange(Exchange[Caller]):
 
     def __init__(self, house: House, generation: Generation, call: Call, caller: Caller) -> None:
         super().__init__(house, generation, call, caller)
+        self._prepared: Prepared | None = None  # until nobody needs it: it is as long as a prompt
         self._translator: StreamTranslator | None = None
 
     def _gave_back(self, outcome: Outcome) -> None:
@@ -71,7 +76,6 @@ class _Exchange(Exchange[Caller]):
             )
             if isinstance(body, Problem):
                 return rejected(body)
-            self._watch.begin()
             prepared = prepare(body, self._call.dialect, self._generation, self._record)
             if isinstance(prepared, Problem):
                 return rejected(prepared)
@@ -80,56 +84,71 @@ class _Exchange(Exchange[Caller]):
             self._headers = self._call.reply_headers(
                 prepared.rendered.output_limit, is_stream=prepared.request.stream
             )
-            return await self._select(prepared)
+            self._prepared = prepared
+            del body, prepared
+            return await self._select()
 
-    async def _select(self, prepared: Prepared) -> Closing:
-        """One lease on one member, within the admission deadline; a grant beats its expiry."""
-        got: Lease | Refused | None = None
-        self._record.asked_at = trio.current_time()
-        self._watch.journey.reach(Phase.WAITING)
-        session_id = self._call.session_for(prepared.route.tier)
+    @property
+    def _asked(self) -> Prepared:
+        assert self._prepared is not None, "asked of a stream that is relayed"
+        return self._prepared
+
+    async def _select(self) -> Closing:
+        """One lease on one member, within the admission deadline.
+
+        A grant that comes in the very step of its expiry is given back: life is over.
+        """
+        watch, record = self._watch, self._record
+        record.asked_at = watch.begin()
+        watch.journey.reach(Phase.WAITING)
+        route = self._asked.route
+        session_id = self._call.session_for(route.tier)
         try:
-            with trio.move_on_after(self._watch.limits.admission_s):
-                got = await prepared.route.handle.acquire(self._call.client_id, session_id)
+            got = await route.handle.acquire(self._call.client_id, session_id)
         finally:
-            self._record.answered_at = trio.current_time()
-        if got is None:
-            return Closing(Outcome.ADMISSION_TIMEOUT, problem(Code.ADMISSION_TIMEOUT))
+            record.answered_at = now = trio.current_time()
         if isinstance(got, Refused):
             return not_admitted(got, self._generation.config.router.exhaustion_status)
         with got as lease:
-            self._watch.journey.reach(Phase.CHOSEN)
-            self._record.selected(lease.member_id, trio.current_time(), lease.schedule)
-            return await self._attempt(prepared, lease.member_id)
+            if watch.is_over(now):
+                return self._cut()
+            watch.journey.reach(Phase.CHOSEN)
+            record.selected(lease.member_id, now, lease.schedule)
+            return await self._attempt(lease.member_id)
 
-    async def _attempt(self, prepared: Prepared, member_id: MemberId) -> Closing:
+    async def _attempt(self, member_id: MemberId) -> Closing:
         """The one attempt on the one member (R009): nothing here is ever tried again."""
-        upstream = prepared.route.upstreams[member_id]
-        headers = request_headers(
-            prepared.route.tier.dialect,
-            upstream.key,
-            self._call.gateway_request_id,
-            accept_stream=prepared.request.stream,
-            said=self._call.said_headers,
-        )
-        self._record.attempted_at = trio.current_time()
+        upstream = self._asked.route.upstreams[member_id]
+        record = self._record
+        record.attempted_at = record.answered_at
         try:
-            async with open_stream(upstream, prepared.rendered.body, headers) as stream:
+            async with self._opening(upstream) as stream:
+                is_stream = self._asked.request.stream
                 self._watch.journey.reach(Phase.DISPATCHED)
-                self._watch.dispatched(has_heartbeats=prepared.request.stream)
-                if prepared.request.stream:
-                    return await self._relay_stream(stream, prepared)
-                return await self._relay_unary(stream, prepared)
+                self._watch.dispatched(has_heartbeats=is_stream)
+                if is_stream:
+                    return await self._relay_stream(stream)
+                return await self._relay_unary(stream)
         except UpstreamFailed as failure:
             return broken(failure.problem)
         finally:
-            self._record.upstream_ended_at = trio.current_time()
+            record.upstream_ended_at = trio.current_time()
 
-    async def _relay_stream(self, stream: UpstreamStream, prepared: Prepared) -> Closing:
+    def _opening(self, upstream: Upstream) -> Opening:
+        asked = self._asked
+        request = upstream.chat_request(
+            asked.route.tier.dialect,
+            self._call.gateway_request_id,
+            accept_stream=asked.request.stream,
+            said=self._call.said_headers,
+        )
+        body, on_wait = asked.rendered.body, self._watch.chosen
+        return open_stream(upstream, body, request, on_wait)
+
+    async def _relay_stream(self, stream: UpstreamStream) -> Closing:
         limit = self._server.max_event_bytes
-        translator = self._call.dialect.translator(prepared.request, prepared.route.tier, limit)
-        self._translator = translator
-        self._record.live_usage = lambda: translator.usage
+        translator = self._new_translator(limit)
+        self._record.progress = translator
         relay = StreamRelay(
             stream,
             self._watch,
@@ -147,7 +166,15 @@ class _Exchange(Exchange[Caller]):
             self._record.finish_reason = translator.finish_reason
             self._record.is_finish_reason_missing = translator.is_finish_reason_missing
 
-    async def _relay_unary(self, stream: UpstreamStream, prepared: Prepared) -> Closing:
+    def _new_translator(self, limit: int) -> StreamTranslator:
+        """For the reply; from here on the request is not kept, however long that may last."""
+        asked, self._prepared = self._asked, None
+        translator = self._call.dialect.translator(asked.request, asked.route.tier, limit)
+        self._translator = translator
+        return translator
+
+    async def _relay_unary(self, stream: UpstreamStream) -> Closing:
+        prepared = self._asked
         relay = UnaryRelay(stream, self._watch, self._record, self._server.max_event_bytes)
         closing = await relay.run()
         if closing.problem is not None:

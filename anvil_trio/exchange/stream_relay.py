@@ -11,12 +11,15 @@ from anvil_trio.exchange.deadlines import Due
 from anvil_trio.exchange.outcome import Outcome
 from anvil_trio.exchange.relay import Relay, is_success
 from anvil_trio.exchange.watch import Watch
-from anvil_trio.upstream.stream import End, Head, UpstreamStream
+from anvil_trio.upstream.stream import End, Head, Received, UpstreamStream
 
 __all__ = ["HEARTBEAT", "StreamRelay"]
 
 HEARTBEAT = b": keepalive\n"
 """A comment ended by ONE newline: a blank line after it would make old SDKs dispatch an event."""
+
+
+_STREAMING = Head(HTTPStatus.OK)  # in place of a head that was heard and began a stream
 
 
 class StreamRelay(Relay):
@@ -43,6 +46,7 @@ class StreamRelay(Relay):
         self._translator = translator
         self._caller, self._headers = caller, headers
         self._outbox = b""  # made, but not yet handed over
+        self._is_flowing = False  # head and first bytes have left
         self._last = b""  # what came with the engine's last word
 
     async def _resume(self, due: Due) -> None:
@@ -57,14 +61,10 @@ class StreamRelay(Relay):
             self._watch.sent()
 
     async def _pump(self) -> Closing:
-        head = await self._receive_head()
-        if not is_success(head):
-            return await self._refused(head)
-        if not _is_event_stream(head):
-            return self._whole(await self._collect(self._max_bytes))
-        return await self._pump_events()
-
-    async def _pump_events(self) -> Closing:
+        if self._head is not _STREAMING:
+            closing = await self._begin()
+            if closing is not None:
+                return closing
         translator = self._translator
         while True:
             # Looked at here, so that a lapse which cut into the write below hides no fault.
@@ -73,15 +73,36 @@ class StreamRelay(Relay):
             item = await self._stream.receive()
             if isinstance(item, End):
                 return self._ended(self._last + translator.close())
-            assert isinstance(item, bytes), "a reply has one head"
-            before = translator.events
-            out = translator.feed(item)
-            if translator.events != before:
-                self._progressed()
-            if translator.is_done:
-                self._last += out
-            elif out:
+            out = self._translated(item)
+            if out:
                 await self._send(out)
+            del item, out  # nothing of this read is kept until the next
+
+    def _translated(self, item: Received) -> bytes:
+        """What one read is worth to the caller now; what comes with the last word waits."""
+        assert isinstance(item, bytes), "a reply has one head"
+        translator = self._translator
+        before = translator.events
+        out = translator.feed(item)
+        if translator.events != before:
+            self._progressed()
+        if translator.is_done:
+            self._last += out
+            return b""
+        return out
+
+    async def _begin(self) -> Closing | None:
+        """Hear the head; the closing of a reply that is no stream of events.
+
+        Of a head that is one nothing is kept: a stream may last for hours.
+        """
+        head = await self._receive_head()
+        if not is_success(head):
+            return await self._refused(head)
+        if not _is_event_stream(head):
+            return self._whole(await self._collect(self._max_bytes))
+        self._head = _STREAMING
+        return None
 
     def _whole(self, body: bytes) -> Closing:
         """A plain JSON answer to a streaming request, made a stream."""
@@ -102,10 +123,19 @@ class StreamRelay(Relay):
             self._content_began()
 
     async def _send(self, data: bytes) -> None:
-        self._watch.sending()
-        self._outbox = data
-        await self._hand_over()
+        """Hand over what the engine said, and wait for the caller only where they must be."""
+        if self._is_flowing and self._caller.say_more(data):
+            if self._caller.is_drained:
+                self._watch.passed_on()
+                return
+            self._watch.sending()
+            await self._caller.drained()
+        else:
+            self._watch.sending()
+            self._outbox = data
+            await self._hand_over()
         self._watch.sent()
+        self._is_flowing = True
 
     async def _hand_over(self) -> None:
         if not self._caller.has_started:

@@ -1,11 +1,14 @@
 """The two scopes of one exchange: its life, and the lapse in which something may fall due.
 
-`life` ends for good: the total deadline, the caller's leaving, or the end of a shutdown.
-A lapse is lazy: it is opened at the nearest moment at which something may fall due and is not
-moved per event; when it fires, the numbers in `Deadlines` say whether anything did.
+`life` ends for good: the caller's leaving, the end of a shutdown, the total deadline, or, while
+nothing else could go on, the one wait that is under way: for a member, for an engine's whole reply.
+It is one scope for all of these, moved only when the exchange is about to wait for something else.
+A lapse is a stream's, and lazy: it is opened at the nearest moment at which something may fall due
+and is not moved per event; when it fires, the numbers in `Deadlines` say whether anything did.
 """
 
 from enum import Enum
+from math import inf
 
 import trio
 
@@ -21,6 +24,8 @@ class Cut(Enum):
     TOTAL = "total"
     CLIENT_GONE = "client_gone"
     SHUTDOWN = "shutdown"
+    NO_MEMBER = "no_member"  # none was had within the admission deadline
+    ENGINE = "engine"  # it was silent for too long
 
 
 class Watch:
@@ -36,15 +41,39 @@ class Watch:
         self._deadlines: Deadlines | None = None
         self._lapse: trio.CancelScope | None = None
         self._cut_by: Cut | None = None
+        self._total_at = inf
+        self._bound_by = Cut.TOTAL  # what the deadline of `life` stands for
         self.journey = Journey()
         self.dispatched_at: float | None = None
         self.progressed_at: float | None = None  # the engine last sent something that counts
 
     # what ends it
 
-    def begin(self) -> None:
-        """The request is parsed: the total deadline runs from here and is never moved."""
-        self.life.deadline = trio.current_time() + self.limits.total_s
+    def begin(self) -> float:
+        """The request is parsed and about to wait for a member, from the moment returned.
+
+        The total deadline runs from here and is never moved.
+        """
+        now = trio.current_time()
+        self._total_at = now + self.limits.total_s
+        self._bound(now + self.limits.admission_s, Cut.NO_MEMBER)
+        return now
+
+    def chosen(self) -> None:
+        """Nobody waits for a member any more; whoever bounds the next wait does so himself."""
+        self._bound(inf, Cut.TOTAL)
+
+    def follow_engine(self) -> None:
+        """About to wait for the engine, with no lapse open: `life` ends when its silence counts."""
+        self._bound(self.deadlines.next_due(), Cut.ENGINE)
+
+    def _bound(self, moment: float, why: Cut) -> None:
+        """End `life` at that moment for that reason, or at the total deadline if that is first."""
+        if self._total_at <= moment:
+            moment, why = self._total_at, Cut.TOTAL
+        self._bound_by = why
+        if self.life.deadline != moment:
+            self.life.deadline = moment
 
     def leave(self) -> None:
         """The caller has gone."""
@@ -57,7 +86,11 @@ class Watch:
     @property
     def cut(self) -> Cut:
         """Why `life` was cut; asked only after it was."""
-        return self._cut_by or Cut.TOTAL
+        return self._cut_by or self._bound_by
+
+    def is_over(self, now: float) -> bool:
+        """Whether `life` is cut, whatever for, though whoever is in it may not have met it yet."""
+        return self._cut_by is not None or now >= self.life.deadline
 
     @property
     def is_gone(self) -> bool:
@@ -72,7 +105,12 @@ class Watch:
     # what falls due while an engine works
 
     def dispatched(self, *, has_heartbeats: bool) -> None:
-        """The request has been written to the engine."""
+        """The request has been written to the engine.
+
+        What has heartbeats is watched by lapses; of anything else `follow_engine` is to be told.
+        """
+        if has_heartbeats:
+            self.chosen()
         self.dispatched_at = now = trio.current_time()
         self._deadlines = Deadlines(self.limits, now, has_heartbeats=has_heartbeats)
 
@@ -100,10 +138,11 @@ class Watch:
             self.deadlines.beaten(now)
         return due
 
-    def progressed(self) -> None:
-        """The engine sent something that counts."""
+    def progressed(self) -> float:
+        """The engine sent something that counts, at the moment returned."""
         self.progressed_at = now = trio.current_time()
         self.deadlines.progressed(now)
+        return now
 
     def finished(self) -> None:
         """The engine gave its finish reason."""
@@ -116,6 +155,10 @@ class Watch:
         self.progressed_at = now = trio.current_time()
         self.deadlines.said_all(now)
         self._tighten()
+
+    def passed_on(self) -> None:
+        """Bytes were written without waiting: the next heartbeat is due an interval from now."""
+        self.deadlines.sent(trio.current_time())
 
     def sending(self) -> None:
         """A write to the caller begins."""

@@ -6,7 +6,7 @@ Pure; whoever does the work decides what happens between the pieces.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 
 from anvil_trio.decisions.record import UNKNOWN_MODEL_ROUTE, UNPARSED_ROUTE, DecisionRecord
 from anvil_trio.decisions.words import WorkloadOutcome
@@ -18,6 +18,7 @@ ALL_MODELS = ""
 """The row of all records, whatever their model."""
 
 _PIECE = 200  # records in one piece of work
+_MERGED = 4  # sorted runs that become one in one piece of work
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +36,28 @@ class Summary:
 
 @dataclass(slots=True)
 class _Values:
-    """The values of one duration, in sorted runs, so that sorting them all is quick at the end."""
+    """The values of one duration, in sorted runs, which are merged a few at a time."""
 
-    runs: list[int] = field(default_factory=list)
+    runs: list[list[int]] = field(default_factory=list)
     unsorted: list[int] = field(default_factory=list)
 
     def settle(self) -> None:
-        self.unsorted.sort()
-        self.runs += self.unsorted
-        self.unsorted.clear()
+        if self.unsorted:
+            self.runs.append(sorted(self.unsorted))
+            self.unsorted.clear()
+
+    def merge(self) -> Iterator[None]:
+        """Make one run of them all, in pieces."""
+        while len(self.runs) > 1:
+            longer: list[list[int]] = []
+            for at in range(0, len(self.runs), _MERGED):
+                longer.append(sorted(chain.from_iterable(self.runs[at : at + _MERGED])))
+                yield
+            self.runs = longer
 
     def summary(self) -> Summary:
-        values = sorted(self.runs)
+        """Of all values, once they are one run."""
+        values = self.runs[0] if self.runs else []
         count = len(values)
         if not count:
             return Summary()
@@ -94,9 +105,10 @@ class Totals:
             values.settle()
 
     def finish(self) -> Iterator[None]:
-        """Sum up the durations, one in each piece."""
+        """Sum up the durations, each in a few pieces."""
         spans = {}
         for name, values in self._values.items():
+            yield from values.merge()
             spans[name] = values.summary()
             yield
         self.spans = spans

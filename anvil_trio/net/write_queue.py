@@ -49,24 +49,25 @@ class WriteQueue:
         """
         if self._broken:
             return False
-        rest = memoryview(data)
-        if self._drained is None:
-            try:
-                rest = rest[self._sock.send(rest) :]
-            except BlockingIOError:
-                pass
-            except OSError:
+        if self._drained is not None:
+            if len(self._waiting) > self._limit_bytes:
                 self._break()
-                return False
-            if not rest:
-                return True
-            self._limit_bytes = len(rest) + self._max_waiting_bytes
-            self._drained = trio.Event()
-            self._spawn(self._drain)
-        elif len(self._waiting) > self._limit_bytes:
+            else:
+                self._waiting += data
+            return False
+        try:
+            sent = self._sock.send(data)
+        except BlockingIOError:
+            sent = 0
+        except OSError:
             self._break()
             return False
-        self._waiting += rest
+        if sent == len(data):
+            return True
+        self._waiting += memoryview(data)[sent:]
+        self._limit_bytes = len(self._waiting) + self._max_waiting_bytes
+        self._drained = trio.Event()
+        self._spawn(self._drain)
         return False
 
     async def drained(self) -> None:

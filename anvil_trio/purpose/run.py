@@ -183,4 +183,4 @@ def _own_words(closing: Closing, ask: Ask) -> Closing:
     what = closing.problem
     if what is None or what.param != "messages":
         return closing
-    return replace(closing, problem=replace(what, param=ask.subject))
+    return Closing(closing.outcome, replace(what, param=ask.subject), closing.tail)

@@ -16,6 +16,7 @@ from anvil_trio.server.options import ServerOptions
 __all__ = ["Channel"]
 
 _READ_BYTES = 65_536
+_READS_AT_ONCE = 4
 _BURST_BYTES = 262_144
 
 
@@ -103,7 +104,16 @@ class Channel:
                 pass
 
     async def _receive(self) -> bytes:
-        return await sockets.receive_some(self._sock, _READ_BYTES)
+        data = await sockets.receive_some(self._sock, _READ_BYTES)
+        return data if len(data) < _READ_BYTES else self._with_more(data)
+
+    def _with_more(self, first: bytes) -> bytes:
+        """What came with a read that was full: a large body is best met as a whole."""
+        parts = [first]
+        with suppress(BlockingIOError):
+            while len(parts[-1]) == _READ_BYTES and len(parts) < _READS_AT_ONCE:
+                parts.append(self._sock.recv(_READ_BYTES))
+        return b"".join(parts)
 
     async def _send_directly(self, data: bytes) -> None:
         await sockets.send_all(self._sock, data)
@@ -130,19 +140,20 @@ class Channel:
             held, self._held = self._held, []
             self._write(b"".join(held))
 
-    def send(self, data: bytes) -> None:
+    def send(self, data: bytes) -> bool:
         """Hand over `data`, to be sent after all that came before it. Never waits.
 
-        To a client that has left, or after `finish`, it sends nothing, silently.
+        Whether there is nothing left to send. To a client that has left, or after `finish`, it
+        sends nothing, silently.
         """
         if not data or self.is_dead or self.is_ending:
-            return
-        if self._held or self._is_gathering:
-            self._held.append(data)
-            if not self._is_gathering:
-                self.flush()
-        else:
-            self._write(data)
+            return True
+        if not self._held and not self._is_gathering:
+            return self._write(data)
+        self._held.append(data)
+        if not self._is_gathering:
+            self.flush()
+        return self._queue.is_empty and not self._held
 
     async def drained(self) -> None:
         """Wait until the kernel has what was sent, or the client is known to be gone.
@@ -157,14 +168,15 @@ class Channel:
             self._burst_bytes = 0
             await trio.lowlevel.checkpoint()
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, data: bytes) -> bool:
         if self.is_dead or self.is_ending:
-            return
+            return True
         self._burst_bytes += len(data)
         try:
-            self._queue.write(self._wire.encode(data))
+            return self._queue.write(self._wire.encode(data))
         except OSError:  # ssl.SSLError: an earlier failure made TLS unusable
             self.reset()
+            return True
 
     # ending
 

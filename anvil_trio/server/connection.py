@@ -76,7 +76,11 @@ class Connection:
             send=self._send,
         )
         self._protocol: Http1 | Http2 = Http1(
-            self._args, shared.options, write=self._channel.send, drained=self._channel.drained
+            self._args,
+            shared.options,
+            write=self._channel.send,
+            drained=self._channel.drained,
+            update=self._update,
         )
 
     async def run(self) -> None:
@@ -87,7 +91,7 @@ class Connection:
             self._protocol = self._http2()
         with channel.reading:
             await self._protocol.initiate()
-            self._update(is_idle=True)
+            self._update(True)  # noqa: FBT003 - hypercorn's `Updated(idle=True)`
             await self._read()
         if not channel.is_ending:
             if channel.reading.cancelled_caught:  # idle for too long
@@ -95,6 +99,7 @@ class Connection:
             channel.close()
         self._lose_client()
         await self._protocol.handle(Closed())
+        self._tasks.dismiss()
 
     def retire(self) -> None:
         """The server stops: an idle client goes now, a busy one when its reply is complete."""
@@ -134,18 +139,23 @@ class Connection:
         try:
             while data := await self._channel.read():
                 await self._feed(data)
+                del data  # or a long reply would keep its request
         except ReadingEnded:
             pass
         if self._channel.is_ending:
             await self._channel.linger()
 
     async def _feed(self, data: bytes) -> None:
+        protocol = self._protocol
         try:
-            await self._protocol.handle(RawData(data))
+            if isinstance(protocol, Http1):
+                await protocol.feed(data)
+            else:
+                await protocol.handle(RawData(data))
         except Http2Preface as preface:
-            protocol = self._protocol = self._http2()
-            await protocol.initiate()
-            await protocol.handle(RawData(preface.data))
+            http2 = self._protocol = self._http2()
+            await http2.initiate()
+            await http2.handle(RawData(preface.data))
 
     def _http2(self) -> Http2:
         return Http2(
@@ -161,7 +171,7 @@ class Connection:
         if isinstance(event, RawData):
             self._channel.send(event.data)
         elif isinstance(event, Updated):
-            self._update(is_idle=event.idle)
+            self._update(event.idle)
         elif isinstance(event, Closed):
             self._channel.finish()
             self._lose_client()
@@ -170,7 +180,7 @@ class Connection:
     def _lose_client(self) -> None:
         self._tasks.lose_client()
 
-    def _update(self, *, is_idle: bool) -> None:
+    def _update(self, is_idle: bool) -> None:  # noqa: FBT001 - hypercorn's `Updated.idle`
         self._is_answering = not is_idle
         if is_idle:
             self._channel.flush()

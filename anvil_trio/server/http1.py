@@ -14,7 +14,7 @@ from anvil_trio.server.http1_head import RequestHead
 from anvil_trio.server.http1_reply import Reply
 from anvil_trio.server.http1_requests import Fault, Part, Received, RequestParser
 from anvil_trio.server.http1_websocket import Http1WebSocket
-from anvil_trio.server.hypercorn_names import Closed, Event, RawData, Updated
+from anvil_trio.server.hypercorn_names import Closed, Event, RawData
 from anvil_trio.server.options import ServerOptions
 from anvil_trio.server.protocol_args import ProtocolArgs
 from anvil_trio.server.refusals import refusal
@@ -39,7 +39,8 @@ class Http2Preface(Exception):  # noqa: N818 - a turn, no error
 class Http1:
     """One HTTP/1.1 connection.
 
-    `write` sends and never waits; `drained` waits until the client has taken what was sent.
+    `write` sends and never waits; `drained` waits until the client has taken what was sent;
+    `update` is told whether a request is being answered.
     """
 
     def __init__(
@@ -47,10 +48,12 @@ class Http1:
         args: ProtocolArgs,
         options: ServerOptions,
         *,
-        write: Callable[[bytes], None],
+        write: Callable[[bytes], bool],
         drained: Callable[[], Awaitable[None]],
+        update: Callable[[bool], None],
     ) -> None:
         self.write = write
+        self._update = update
         self._args = args
         self._max_ahead_bytes = options.max_ahead_bytes
         self._drained = drained
@@ -76,14 +79,19 @@ class Http1:
         if isinstance(event, Closed):
             await self._close()
         elif isinstance(event, RawData):
-            data = self._without_preface(event.data) if self._may_be_http2 else event.data
-            if self._is_over or not data:
-                return
-            if self._is_advancing or self._is_answering or self._ahead:
-                await self._keep(data)
-            else:
-                self._requests.feed(data)
-                await self._advance()
+            await self.feed(event.data)
+
+    async def feed(self, data: bytes) -> None:
+        """Take what the client sent. Raises Http2Preface and ReadingEnded."""
+        if self._may_be_http2:
+            data = self._without_preface(data)
+        if self._is_over or not data:
+            return
+        if self._is_advancing or self._is_answering or self._ahead:
+            await self._keep(data)
+        else:
+            self._requests.feed(data)
+            await self._advance()
 
     def _without_preface(self, data: bytes) -> bytes:
         """The bytes of HTTP/1.1; none as long as they may still become HTTP/2's preface."""
@@ -107,10 +115,10 @@ class Http1:
         Beyond the bound a FIN would queue behind the unread bytes and could not be seen anyway.
         """
         self._ahead += data
-        if len(self._ahead) > self._max_ahead_bytes:
-            raise ReadingEnded
-        if self._has_advanced is not None:
+        if self._has_advanced is not None:  # it is about to be read; until then nothing more is
             await self._has_advanced.wait()
+        elif len(self._ahead) > self._max_ahead_bytes:
+            raise ReadingEnded
 
     async def _advance(self) -> None:
         """Go on until more must come, or a reply is outstanding."""
@@ -147,13 +155,13 @@ class Http1:
         await self._drained()  # a pipelined request waits for its client to read what came before
         if self._is_over:
             return
-        await self._args.send(Updated(idle=False))
+        self._update(False)  # noqa: FBT003 - hypercorn's `Updated(idle=False)`
         if head.is_websocket:
             self._socket = Http1WebSocket(self._args, self.write, self._finish)
             await self._socket.begin(head)
         else:
             self._exchange = Exchange(self, head, self._args.config.response_headers)
-            await self._exchange.begin(self._args, head)
+            self._exchange.begin(self._args, head)
 
     async def _end_at(self, fault: Fault) -> None:
         """Say what is wrong, unless a reply has begun that cannot be taken back."""
@@ -181,7 +189,7 @@ class Http1:
         if not exchange.may_be_followed or self.is_stopping:
             await self._finish()
             return
-        await self._args.send(Updated(idle=True))
+        self._update(True)  # noqa: FBT003 - hypercorn's `Updated(idle=True)`
         if (self._ahead or self._requests.has_more) and not self._is_advancing:
             self._is_advancing, self._has_advanced = True, trio.Event()
             self._args.task_group.spawn(self._advance)

@@ -1,6 +1,6 @@
 """One HTTP/1.1 request and its reply, between its application and its connection."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
 from typing import Protocol, cast
 
@@ -11,7 +11,6 @@ from anvil_trio.server.hypercorn_names import ASGIReceiveEvent, ASGISendEvent, S
 from anvil_trio.server.inbox import Inbox
 from anvil_trio.server.protocol_args import ProtocolArgs
 from anvil_trio.server.refusals import refusal
-from anvil_trio.server.tasks import inbox_of
 
 __all__ = ["Exchange", "Line"]
 
@@ -26,8 +25,9 @@ class Line(Protocol):
     def is_stopping(self) -> bool:
         """Whether this exchange is the last whatever it says."""
 
-    def write(self, data: bytes) -> None:
-        """Send; never waits."""
+    def write(self, data: bytes) -> bool:
+        """Send; never waits. Whether the kernel has all of it."""
+        ...
 
     async def recycle(self) -> None:
         """The application has said its last word in this exchange."""
@@ -62,13 +62,13 @@ class Exchange:
         self._expects = head.expects_continue
         self._inbox: Inbox | None = None
 
-    async def begin(self, args: ProtocolArgs, head: RequestHead) -> None:
+    def begin(self, args: ProtocolArgs, head: RequestHead) -> None:
         """Start the application."""
         scope = cast("Scope", _scope(args, head))
-        await args.task_group.spawn_app(args.app, args.config, scope, self.send)
-        self._inbox = inbox_of(scope)
-        if self._expects and self._inbox is not None:
-            self._inbox.wanted = self._ask_for_body
+        inbox = self._inbox = args.task_group.start_app(args.app, scope, self.send)
+        inbox.answer, inbox.more = self.answer, self.more
+        if self._expects:
+            inbox.wanted = self._ask_for_body
 
     # what the client sends
 
@@ -120,6 +120,23 @@ class Exchange:
         else:
             raise ReplyError("A message that does not belong here.")
 
+    def answer(self, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> bool:
+        """Send the whole reply in one write. Raises ReplyError. Whether the kernel has all of it.
+
+        The exchange ends when its application does, or says so.
+        """
+        if self.is_closed:
+            return True
+        assert self._inbox is not None, "answered before it was asked"
+        self._inbox.is_answered = True
+        reply = self.reply
+        head = self._head(status, headers)
+        return self._line.write(head + reply.render_part(body) + reply.render_end())
+
+    def more(self, data: bytes) -> bool:
+        """Send a part of a reply that has begun. Raises ReplyError. Whether the kernel has it."""
+        return self.is_closed or self._line.write(self.reply.render_part(data))
+
     def refuse(self, status: int) -> None:
         """Answer for the application, which has not begun to."""
         headers, body = refusal(status)
@@ -127,9 +144,11 @@ class Exchange:
         self._line.write(self.reply.render_part(body) + self.reply.render_end())
 
     def _start(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        self._line.write(self._head(status, headers))
+
+    def _head(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
         closes = self._line.is_stopping or not (self.is_asked and self.is_kept)
-        head = self.reply.render_head(status, headers, self._ours("h11"), closes=closes)
-        self._line.write(head)
+        return self.reply.render_head(status, headers, self._ours("h11"), closes=closes)
 
 
 def _scope(args: ProtocolArgs, head: RequestHead) -> dict[str, object]:

@@ -14,7 +14,7 @@ Headers = list[tuple[bytes, bytes]]
 
 _METHODS_FOR_ALL = frozenset({b"OPTIONS"})  # whose target may be `*`
 _ABSOLUTE = re.compile(rb"[Hh][Tt][Tt][Pp][Ss]?://([^/?@]+)([/?].*)?")
-_FRAMING = frozenset({b"content-length", b"transfer-encoding"})
+_RARE = frozenset({b"connection", b"expect", b"transfer-encoding", b"upgrade"})
 
 
 class RequestHead(NamedTuple):
@@ -47,17 +47,22 @@ class _Notes:
         for name, value in headers:
             if name == b"host":
                 self.hosts += 1
-            elif name in _FRAMING:
+            elif name == b"content-length":
                 self.is_framed = True
-                if name == b"transfer-encoding":
-                    self.codings.append(value.lower())
-            elif name == b"expect":
-                self.expects = value.lower() == b"100-continue"
-            elif name == b"upgrade":
-                self.upgrades.append(value.lower())
-            elif name == b"connection" and b"upgrade" in value.lower():
-                tokens = [token.strip() for token in value.lower().split(b",")]
-                self.is_upgrade = self.is_upgrade or b"upgrade" in tokens
+            elif name in _RARE:
+                self._note(name, value.lower())
+
+    def _note(self, name: bytes, said: bytes) -> None:
+        if name == b"transfer-encoding":
+            self.is_framed = True
+            self.codings.append(said)
+        elif name == b"expect":
+            self.expects = said == b"100-continue"
+        elif name == b"upgrade":
+            self.upgrades.append(said)
+        elif b"upgrade" in said:
+            tokens = [token.strip() for token in said.split(b",")]
+            self.is_upgrade = self.is_upgrade or b"upgrade" in tokens
 
 
 def check_head(method: bytes, target: bytes, version: str, headers: Headers) -> RequestHead | None:

@@ -6,7 +6,6 @@ parsing at any request that offers to go on in another protocol, and takes the r
 that protocol's bytes; and it can tell only within one callback whether the connection is kept.
 """
 
-from collections import deque
 from http import HTTPStatus
 from typing import NamedTuple
 
@@ -56,10 +55,28 @@ class RequestParser:
     named `on_*` are llhttp's to call.
     """
 
+    __slots__ = (
+        "_body_bytes",
+        "_head_bytes",
+        "_header_count",
+        "_headers",
+        "_is_in_head",
+        "_is_over",
+        "_is_websocket",
+        "_items",
+        "_max_head_bytes",
+        "_parser",
+        "_parts",
+        "_plain_head",
+        "_refusal",
+        "_spent_bytes",
+        "_target",
+    )
+
     def __init__(self, max_head_bytes: int) -> None:
         self._max_head_bytes = max_head_bytes
         self._parser = httptools.HttpRequestParser(self)
-        self._items: deque[Received] = deque()
+        self._items: list[Received] = []
         self._parts: list[bytes] = []  # of the body, in this read
         self._target = b""
         self._headers: Headers = []
@@ -77,7 +94,7 @@ class RequestParser:
 
     def take(self) -> Received | None:
         """The next thing that is known, or None while more must be fed."""
-        return self._items.popleft() if self._items else None
+        return self._items.pop(0) if self._items else None
 
     def feed(self, data: bytes) -> None:
         """Take the bytes of one read."""
@@ -143,9 +160,9 @@ class RequestParser:
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """One header, or one trailer: those are counted and dropped."""
-        self._head_bytes += len(name) + len(value) + 4
-        self._header_count += 1
-        if self._head_bytes > self._max_head_bytes or self._header_count > MAX_HEADERS:
+        self._head_bytes = size = self._head_bytes + len(name) + len(value) + 4
+        self._header_count = count = self._header_count + 1
+        if size > self._max_head_bytes or count > MAX_HEADERS:
             self._refusal = _TOO_LARGE
             raise _Refused
         if self._is_in_head:

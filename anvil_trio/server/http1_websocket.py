@@ -32,7 +32,7 @@ class Http1WebSocket:
     def __init__(
         self,
         args: ProtocolArgs,
-        write: Callable[[bytes], None],
+        write: Callable[[bytes], bool],
         end: Callable[[], Awaitable[None]],
     ) -> None:
         self._args = args

@@ -5,14 +5,16 @@ called, in the step in which the server learns of it. And once the application h
 waits for it: an answer given without reading a large body leaks nothing.
 """
 
-from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import trio
 
-from anvil_trio.server.hypercorn_names import ASGIReceiveEvent
+from anvil_trio.server.hypercorn_names import ASGIReceiveEvent, ASGISendEvent
 
-__all__ = ["Inbox"]
+__all__ = ["Answer", "Inbox"]
+
+Answer = Callable[[int, Sequence[tuple[bytes, bytes]], bytes], bool]
+"""Takes status, headers and body of a whole reply."""
 
 _ROOM = 10
 _NORMAL_CLOSURE = 1000
@@ -31,6 +33,10 @@ class Inbox:
     its messages may be of another length than the server's settings say; `ping` sends a ping.
     `close_code` is the code of the close frame that the client sent, which its disconnect tells.
 
+    `answer` takes a whole reply, if the protocol can do without the messages of ASGI, and says
+    whether the kernel has all of it (`is_answered`: it was given one); `more` does so for a part of
+    a body that has begun; `sender` is what the application was given to send those by.
+
     For the protocol: `room` is how many messages may wait before `put` does, `wanted` is awaited
     whenever the application asks and nothing is there, `outgoing` until what it sent is taken.
     """
@@ -41,13 +47,17 @@ class Inbox:
         "_messages",
         "_taken",
         "_type",
+        "answer",
         "close_code",
         "gone",
+        "is_answered",
         "max_message_chars",
+        "more",
         "on_gone",
         "outgoing",
         "ping",
         "room",
+        "sender",
         "wanted",
     )
 
@@ -58,10 +68,14 @@ class Inbox:
         self.max_message_chars: int | None = None
         self.ping: Callable[[], Awaitable[None]] | None = None
         self.outgoing = outgoing
+        self.answer: Answer | None = None
+        self.is_answered = False
+        self.more: Callable[[bytes], bool] | None = None
+        self.sender: Callable[[ASGISendEvent], Awaitable[None]] | None = None
         self.room = _ROOM
         self.wanted: Callable[[], Awaitable[None]] | None = None
         self._type = kind
-        self._messages: deque[ASGIReceiveEvent] = deque()
+        self._messages: list[ASGIReceiveEvent] = []  # a few at the most
         self._arrived: trio.Event | None = None
         self._taken: trio.Event | None = None
         self._is_over = False
@@ -109,7 +123,7 @@ class Inbox:
             await self._arrived.wait()
         message = self._messages[0]
         if message["type"] not in _DISCONNECTS:
-            self._messages.popleft()
+            self._messages.pop(0)
             self._wake_writer()
         return message
 
@@ -121,7 +135,7 @@ class Inbox:
         message = self._messages[0] if self._messages else None
         if message is None or message["type"] != "http.request" or message["more_body"]:
             return None
-        self._messages.popleft()
+        self._messages.pop(0)
         self._wake_writer()
         return message["body"]
 

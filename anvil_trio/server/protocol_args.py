@@ -8,9 +8,9 @@ from anvil_trio.server.hypercorn_names import (
     Config,
     ConnectionState,
     Event,
-    TaskGroup,
     WorkerContext,
 )
+from anvil_trio.server.tasks import Tasks
 
 __all__ = ["ProtocolArgs"]
 
@@ -21,7 +21,7 @@ class ProtocolArgs(NamedTuple):
     app: AppWrapper
     config: Config
     context: WorkerContext
-    task_group: TaskGroup
+    task_group: Tasks
     connection_state: ConnectionState
     ssl: bool
     client: tuple[str, int] | None

@@ -1,9 +1,11 @@
 """What hypercorn calls a task group: one connection's application tasks and what they send."""
 
 from collections.abc import Awaitable, Callable
+from contextvars import copy_context
 from functools import partial
-from typing import cast
+from typing import NamedTuple, cast
 
+import outcome
 import trio
 
 from anvil_trio.server.channel import Channel
@@ -26,8 +28,20 @@ EXTENSION = "anvil.client"
 _Send = Callable[[ASGISendEvent | None], Awaitable[None]]
 
 
+class _Job(NamedTuple):
+    """One request for an application task."""
+
+    app: AppWrapper
+    scope: Scope
+    inbox: Inbox
+    send: _Send
+
+
 class Tasks(TaskGroup):
     """Hypercorn's task group over one connection's nursery.
+
+    A task that has served its request rests until the connection's next one, which gets a fresh
+    context as a new task would: starting a task costs more than some whole requests have left.
 
     A message that an application sends is handed over as a whole, and only then is the client
     waited for. So a cancelled send is complete: a last part never lacks its end, a head is never
@@ -38,7 +52,9 @@ class Tasks(TaskGroup):
         self._nursery = nursery
         self._channel = channel
         self._log = log
-        self._inboxes: set[Inbox] = set()
+        self._inboxes: list[Inbox] = []
+        self._resting: trio.lowlevel.Task | None = None
+        self._is_over = False
 
     async def __aenter__(self) -> TaskGroup:
         """Hypercorn's server enters its group; ours lives in a nursery that is open already."""
@@ -55,11 +71,21 @@ class Tasks(TaskGroup):
         send: _Send,
     ) -> Callable[[ASGIReceiveEvent], Awaitable[None]]:
         """Start one application task; what it may receive is put into the callable returned."""
+        return self.start_app(app, scope, send).put
+
+    def start_app(self, app: AppWrapper, scope: Scope, send: _Send) -> Inbox:
+        """Start one application task; what it may receive is put into the inbox returned."""
         inbox = Inbox(scope["type"], self._channel.drained)
         _extensions(scope)[EXTENSION] = inbox
-        self._inboxes.add(inbox)
-        self._nursery.start_soon(self._run_app, app, scope, inbox, send)
-        return inbox.put
+        self._inboxes.append(inbox)
+        job = _Job(app, scope, inbox, send)
+        task, self._resting = self._resting, None
+        if task is None:
+            self._nursery.start_soon(self._serve, job, name="application")
+        else:
+            task.context = copy_context()
+            trio.lowlevel.reschedule(task, outcome.Value(job))
+        return inbox
 
     def spawn(self, func: Callable[[], Awaitable[object]], *args: object) -> None:
         """Start one of the protocol's own tasks; hypercorn passes them no arguments."""
@@ -71,16 +97,44 @@ class Tasks(TaskGroup):
         for inbox in list(self._inboxes):
             inbox.lose()
 
+    def dismiss(self) -> None:
+        """No request will follow: whoever rests ends, and nobody rests any more."""
+        self._is_over = True
+        task, self._resting = self._resting, None
+        if task is not None:
+            trio.lowlevel.reschedule(task, outcome.Value(None))
+
+    async def _serve(self, first: _Job) -> None:
+        job: _Job | None = first
+        while job is not None:
+            await self._run_app(*job)
+            job = await self._next_job()
+
+    async def _next_job(self) -> _Job | None:
+        """The connection's next request; None if there is none, or another task rests already."""
+        if self._is_over or self._resting is not None:
+            return None
+        self._resting = trio.lowlevel.current_task()
+        job: _Job | None = await trio.lowlevel.wait_task_rescheduled(self._wake)
+        return job
+
+    def _wake(self, _raise_cancel: object) -> trio.lowlevel.Abort:
+        self._resting = None
+        return trio.lowlevel.Abort.SUCCEEDED
+
     async def _run_app(self, app: AppWrapper, scope: Scope, inbox: Inbox, send: _Send) -> None:
-        sender = partial(self._send, send, inbox)
+        sender = inbox.sender = partial(self._send, send, inbox)
         try:
             await app(scope, inbox.receive, sender, trio.to_thread.run_sync, trio.from_thread.run)
         except* Exception as failed:  # noqa: BLE001 - whatever it was, it was that request's
             self._log.application_failed(failed)
         finally:
             inbox.end()
-            self._inboxes.discard(inbox)
-        await self._send(send, inbox, None)
+            self._inboxes.remove(inbox)
+        if inbox.is_answered:
+            await send(None)
+        else:
+            await self._send(send, inbox, None)
 
     async def _send(self, send: _Send, inbox: Inbox, message: ASGISendEvent | None) -> None:
         kind = "end" if message is None else message["type"]

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import msgspec
+
 from anvil_trio.actors.messages import Common, Refused, Ticket
 from anvil_trio.facts import Pressure, Readiness, Schedule, TierSnapshot
 from anvil_trio.names import ClientId, MemberId, SessionId
@@ -22,8 +24,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Acquire:
+class Acquire(msgspec.Struct, frozen=True):
     """Reserve one member for one request; the waiting line is fair between clients."""
 
     ticket: Ticket
@@ -89,8 +90,7 @@ class Reconfigure:
 TierMessage = Acquire | SetReadiness | SetSignals | SetQuiesced | Drain | Reconfigure | Common
 
 
-@dataclass(frozen=True, slots=True)
-class Granted:
+class Granted(msgspec.Struct, frozen=True):
     """One lease on one member, under the ticket of its `Acquire`; give it back by `Release`.
 
     `schedule` says how the member was chosen, where more than its turn had a say.

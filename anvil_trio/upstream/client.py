@@ -4,20 +4,29 @@ This is where an upstream's faults become `UpstreamFailed` with a fixed problem,
 body becomes plain bytes. There is no other clock here than the one deadline of the dispatch.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 
 import httpx
 import trio
 
+from anvil_trio.config.model import TierDialect
 from anvil_trio.errors import Code, UpstreamFailed, problem
-from anvil_trio.names import MemberId
-from anvil_trio.upstream.build import root_url
+from anvil_trio.names import MemberId, RequestId
+from anvil_trio.upstream.build import request_headers, root_url
 from anvil_trio.upstream.decoding import BodyDecoder, decoder_for
 from anvil_trio.upstream.failures import upstream_failed
+from anvil_trio.upstream.http1 import render_head
 from anvil_trio.upstream.response import response_of
-from anvil_trio.upstream.stream import End, Head, Received, UpstreamStream, UpstreamTransport
+from anvil_trio.upstream.stream import (
+    End,
+    Head,
+    Received,
+    Request,
+    UpstreamStream,
+    UpstreamTransport,
+)
 
 __all__ = ["Opening", "Upstream", "open_probe_client", "open_stream"]
 
@@ -26,7 +35,9 @@ _PROBE_HEADERS = {
     "accept-encoding": "identity",
     "user-agent": "anvil-trio",
 }
-_NO_STREAM = httpx.ByteStream(b"")  # the body travels beside the request
+
+
+_REQUEST_ID = b"x-request-id"
 
 
 def _nobody_asks() -> None:
@@ -50,9 +61,47 @@ class Upstream:
     max_reply_bytes: int
     on_unreachable: Callable[[], None] = field(default=_nobody_asks, repr=False)
 
+    origin: bytes = field(init=False, repr=False)
+    _heads: dict[object, bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "origin", self.url.netloc)
+
     def at(self, url: str) -> "Upstream":
         """The same member, for a request of another kind."""
         return replace(self, url=httpx.URL(url))
+
+    def request(self, fields: Sequence[tuple[bytes, bytes]]) -> Request:
+        """A request with these headers. Raises UpstreamFailed for one that is none."""
+        return Request(self.url, self.origin, self._head(fields))
+
+    def chat_request(
+        self,
+        dialect: TierDialect,
+        request_id: RequestId,
+        *,
+        accept_stream: bool,
+        said: Sequence[tuple[bytes, bytes]],
+    ) -> Request:
+        """One chat request in the dialect of the member's tier.
+
+        What never changes of its head is made once; `said` is what its caller says of the API.
+        """
+        known = (dialect, accept_stream, said)
+        made = self._heads.get(known)
+        if made is None:
+            fields = request_headers(dialect, self.key, "", accept_stream=accept_stream, said=said)
+            made = self._head([one for one in fields if one[0] != _REQUEST_ID])
+            if not said:  # what callers say must not fill the memory
+                self._heads[known] = made
+        head = b"%s%s: %s\r\n" % (made, _REQUEST_ID, request_id.encode())
+        return Request(self.url, self.origin, head)
+
+    def _head(self, fields: Sequence[tuple[bytes, bytes]]) -> bytes:
+        try:
+            return render_head("POST", self.url.raw_path, self.origin, fields)
+        except httpx.HTTPError as error:
+            raise upstream_failed(error) from None
 
 
 class _Plain:
@@ -60,15 +109,29 @@ class _Plain:
 
     __slots__ = ("_decoder", "_stream")
 
+    is_written = True
+
     def __init__(self, stream: UpstreamStream) -> None:
         self._stream = stream
         self._decoder: BodyDecoder | None = None
+
+    async def write_rest(self) -> None:
+        """Nothing is left."""
+
+    def take(self) -> Received | None:
+        """What is known already, unless it must be decoded."""
+        if self._decoder is not None:
+            return None
+        item = self._stream.take()
+        if type(item) is Head:
+            item, self._decoder = decoder_for(item)
+        return item
 
     async def receive(self) -> Received:
         if self._decoder is not None:
             return await self._receive_decoded(self._decoder)
         item = await self._stream.receive()
-        if isinstance(item, Head):
+        if type(item) is Head:
             item, self._decoder = decoder_for(item)
         return item
 
@@ -91,6 +154,12 @@ class _Guarded(_Plain):
 
     __slots__ = ()
 
+    def take(self) -> Received | None:
+        try:
+            return super().take()
+        except httpx.HTTPError as error:
+            raise upstream_failed(error) from None
+
     async def receive(self) -> Received:
         try:
             return await super().receive()
@@ -105,26 +174,40 @@ class Opening:
     the engine sees its end unless the reply was read whole.
     """
 
-    __slots__ = ("_body", "_headers", "_stream", "_upstream")
+    __slots__ = ("_body", "_on_wait", "_request", "_stream", "_upstream")
 
-    def __init__(self, upstream: Upstream, body: bytes, headers: list[tuple[bytes, bytes]]) -> None:
-        self._upstream, self._body, self._headers = upstream, body, headers
+    def __init__(
+        self, upstream: Upstream, request: Request, body: bytes, on_wait: Callable[[], None]
+    ) -> None:
+        self._upstream, self._request, self._body = upstream, request, body
+        self._on_wait = on_wait
         self._stream: UpstreamStream | None = None
 
     async def __aenter__(self) -> UpstreamStream:
         """Write the request. Raises UpstreamFailed; cancelled or failed, nothing stays open."""
         upstream = self._upstream
-        request = httpx.Request("POST", upstream.url, headers=self._headers, stream=_NO_STREAM)
-        with trio.move_on_after(upstream.connect_timeout_s):
-            try:
-                self._stream = _Guarded(await upstream.transport.send(request, self._body))
-            except httpx.HTTPError as error:
-                if isinstance(error, httpx.ConnectError):
-                    upstream.on_unreachable()
-                raise upstream_failed(error) from None
-        if self._stream is None:
-            raise UpstreamFailed(problem(Code.CONNECT_TIMEOUT))
+        try:
+            stream = upstream.transport.send_now(self._request, self._body)
+            if stream is None or not stream.is_written:
+                self._on_wait()
+                stream = await self._dispatched(stream)
+        except httpx.HTTPError as error:
+            if isinstance(error, httpx.ConnectError):
+                upstream.on_unreachable()
+            raise upstream_failed(error) from None
+        self._stream = _Guarded(stream)
+        del self._request, self._body  # as long as a prompt, and nothing is tried again
         return self._stream
+
+    async def _dispatched(self, stream: UpstreamStream | None) -> UpstreamStream:
+        """Wait until the request is written, no longer than the member's bound."""
+        upstream = self._upstream
+        with trio.move_on_after(upstream.connect_timeout_s):
+            if stream is None:
+                return await upstream.transport.send(self._request, self._body)
+            await stream.write_rest()
+            return stream
+        raise UpstreamFailed(problem(Code.CONNECT_TIMEOUT))
 
     async def __aexit__(
         self,
@@ -137,13 +220,22 @@ class Opening:
         await self._stream.aclose()
 
 
-def open_stream(upstream: Upstream, body: bytes, headers: list[tuple[bytes, bytes]]) -> Opening:
+def open_stream(
+    upstream: Upstream,
+    body: bytes,
+    asked: Request | Sequence[tuple[bytes, bytes]],
+    on_wait: Callable[[], None] = _nobody_asks,
+) -> Opening:
     """One chat request, attempted exactly once on exactly this member (R009).
+
+    `asked` is the request, or its headers. `on_wait` is called if it cannot be written at once,
+    before anything is waited for.
 
     `receive()` of the stream gives the head first, then plain bytes, and raises only
     `UpstreamFailed`; when it raised, or gave `End`, there is nothing more to receive.
     """
-    return Opening(upstream, body, headers)
+    request = asked if isinstance(asked, Request) else upstream.request(asked)
+    return Opening(upstream, request, body, on_wait)
 
 
 class _ProbeTransport(httpx.AsyncBaseTransport):

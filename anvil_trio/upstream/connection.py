@@ -136,26 +136,38 @@ class Connection:
         except OSError:
             return b""
 
-    async def write(self, data: bytes) -> None:
-        """Hand one request to the kernel, or as much of it as the server cared for.
+    def write(self, data: bytes) -> memoryview:
+        """Hand one request to the kernel; what it does not take now is left to `write_rest`.
 
         A server may refuse a body while it is still on its way. Its answer ends the writing
         (`is_cut_short`) and can be read. Raises OSError if there is no answer either.
         """
-        wire, sock = self._wire, self._sock
-        rest = memoryview(data if wire is None else wire.encode(data))
+        rest = memoryview(data if self._wire is None else self._wire.encode(data))
+        try:
+            return rest[self._sock.send(rest) :]
+        except BlockingIOError:
+            return rest
+        except OSError:
+            self._cut_short()
+            return rest[:0]
+
+    async def write_rest(self, rest: memoryview) -> None:
+        """Hand the rest to the kernel, or as much of it as the server cared for. Raises OSError."""
         try:
             while rest:
-                try:
-                    rest = rest[sock.send(rest) :]
-                except BlockingIOError:
-                    if not await self._room():
-                        self.is_cut_short = True
-                        return
+                if not await self._room():
+                    self.is_cut_short = True
+                    return
+                with contextlib.suppress(BlockingIOError):  # a false alarm
+                    rest = rest[self._sock.send(rest) :]
         except OSError:
-            self.is_cut_short = True
-            if not self._peek():
-                raise
+            self._cut_short()
+
+    def _cut_short(self) -> None:
+        """The server takes no more: the error that is being handled counts unless it answered."""
+        self.is_cut_short = True
+        if not self._peek():
+            raise  # noqa: PLE0704 - called where it is handled
 
     async def _room(self) -> bool:
         """Wait until the kernel takes more; False once the server has refused the request.

@@ -5,12 +5,14 @@ is decided here: interim heads are passed over, a size bounds whatever is not bo
 is understood as a transfer coding, and a connection that said more than one reply is not kept.
 """
 
+from collections.abc import Iterable
+
 import httptools
 import httpx
 
-from anvil_trio.upstream.stream import END, Head, Received
+from anvil_trio.upstream.stream import END, Head, Received, Request
 
-__all__ = ["MAX_HEAD_BYTES", "ReplyParser", "render_request"]
+__all__ = ["MAX_HEAD_BYTES", "ReplyParser", "render_head", "render_request"]
 
 MAX_HEAD_BYTES = 65_536
 
@@ -22,28 +24,32 @@ _TOO_LONG = "The reply's head is too long."
 _CUT = "The connection ended before the reply did."
 
 
-def render_request(request: httpx.Request, host: bytes, body: bytes) -> bytes:
-    """The bytes of one request; `host` and the framing are ours, whatever its headers say.
+def render_head(
+    method: str, target: bytes, host: bytes, fields: Iterable[tuple[bytes, bytes]]
+) -> bytes:
+    """A request's head without its framing; `host` is ours, whatever its headers say.
 
     Raises httpx.LocalProtocolError for a header that would break out of its line, and for the two
     methods whose replies are framed differently.
     """
-    method = request.method
     if method in {"HEAD", "CONNECT"}:
         raise httpx.LocalProtocolError("This method is not spoken here.")
-    lines = [b"%s %s HTTP/1.1" % (method.encode(), request.url.raw_path), b"host: " + host]
-    lines += [
-        b"%s: %s" % (name, value)
-        for name, value in request.headers.raw
-        if name.lower() not in _OURS
-    ]
-    if body or method != "GET":
-        lines.append(b"content-length: %d" % len(body))
-    head = b"\r\n".join(lines)
-    breaks = len(lines) - 1
-    if head.count(b"\n") != breaks or head.count(b"\r") != breaks:
+    lines = [b"%s %s HTTP/1.1" % (method.encode(), target), b"host: " + host]
+    lines += [b"%s: %s" % field for field in fields if field[0].lower() not in _OURS]
+    head = b"\r\n".join([*lines, b""])
+    if head.count(b"\n") != len(lines) or head.count(b"\r") != len(lines):
         raise httpx.LocalProtocolError("A header value has a line break.")
-    return b"%s\r\n\r\n%s" % (head, body)
+    return head
+
+
+def render_request(request: Request | httpx.Request, host: bytes, body: bytes) -> bytes:
+    """The bytes of one request, whose framing is ours. Raises as `render_head`."""
+    if isinstance(request, Request):
+        return b"%scontent-length: %d\r\n\r\n%s" % (request.head, len(body), body)
+    head = render_head(request.method, request.url.raw_path, host, request.headers.raw)
+    if body or request.method != "GET":
+        return b"%scontent-length: %d\r\n\r\n%s" % (head, len(body), body)
+    return head + b"\r\n"
 
 
 class ReplyParser:
@@ -53,6 +59,19 @@ class ReplyParser:
     that read as one, at last `End`. What came before a fault is taken before the fault is raised.
     The methods named `on_*` are llhttp's to call.
     """
+
+    __slots__ = (
+        "_fault",
+        "_head",
+        "_headers",
+        "_is_complete",
+        "_is_head_done",
+        "_is_reusable",
+        "_is_until_close",
+        "_overhead",
+        "_parser",
+        "_parts",
+    )
 
     def __init__(self) -> None:
         self._parser = httptools.HttpResponseParser(self)
@@ -145,9 +164,7 @@ class ReplyParser:
             self._is_head_done = True
             self._head = Head(status, tuple(headers))
             self._is_until_close = not (
-                codings
-                or status in _WITHOUT_BODY
-                or any(name == b"content-length" for name, _ in headers)
+                codings or b"content-length" in dict(headers) or status in _WITHOUT_BODY
             )
 
     def on_body(self, data: bytes) -> None:

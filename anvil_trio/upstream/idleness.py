@@ -5,9 +5,11 @@ is tried again. So an idle connection is only used within what connections to th
 seen to bear, with a margin: an engine that closes after half a second costs nobody a request.
 """
 
-__all__ = ["Idleness"]
+__all__ = ["ALWAYS_S", "Idleness"]
 
-_ALWAYS_S = 0.1  # no engine closes sooner, and connections in steady use are never idle for longer
+ALWAYS_S = 0.1
+"""No engine closes sooner, and connections in steady use are never idle for longer."""
+
 _SHARE = 0.8  # the margin
 
 
@@ -21,7 +23,7 @@ class Idleness:
     @property
     def usable_s(self) -> float:
         """How long a connection may have been idle and still be used."""
-        return min(self._most_s, max(_ALWAYS_S, self._borne_s * _SHARE))
+        return min(self._most_s, max(ALWAYS_S, self._borne_s * _SHARE))
 
     def bore(self, idle_s: float) -> None:
         """A connection was found open after so long."""

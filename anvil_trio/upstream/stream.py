@@ -8,13 +8,36 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 import httpx
+import msgspec
 import trio
 
-__all__ = ["END", "End", "Head", "Received", "UpstreamStream", "UpstreamTransport"]
+__all__ = ["END", "End", "Head", "Received", "Request", "UpstreamStream", "UpstreamTransport"]
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Request:
+    """One POST on its way to a member, as cheap as it can be: nothing is parsed to make one.
+
+    `head` is its request line and its headers as bytes, all but the framing, which the transport
+    adds; every line of it ends with its line break.
+    """
+
+    __slots__ = ("head", "origin", "url")
+
+    method = "POST"
+
+    def __init__(self, url: httpx.URL, origin: bytes, head: bytes) -> None:
+        self.url, self.origin, self.head = url, origin, head
+
+    @property
+    def headers(self) -> httpx.Headers:
+        """The headers but `host`, for whoever looks on."""
+        lines = self.head.split(b"\r\n")[2:-1]
+        return httpx.Headers([
+            (name, value) for name, _, value in (x.partition(b": ") for x in lines)
+        ])
+
+
+class Head(msgspec.Struct, frozen=True):
     """A reply's final status and headers, names in lower case; interim heads are left out."""
 
     status: int
@@ -41,6 +64,19 @@ Received: TypeAlias = Head | bytes | End
 class UpstreamStream(Protocol):
     """One reply: a `Head`, then never-empty bytes, then `End`."""
 
+    @property
+    def is_written(self) -> bool:
+        """Whether the request is on its way whole: true of whatever `send` gave."""
+        ...
+
+    async def write_rest(self) -> None:
+        """Write what `send_now` could not. Raises as `send`; nothing may be received before."""
+        ...
+
+    def take(self) -> Received | None:
+        """What `receive` would give without waiting, or None. Raises as `receive` does."""
+        ...
+
     async def receive(self) -> Received:
         """The next thing the upstream said; everything one read brought comes at once.
 
@@ -62,7 +98,15 @@ class UpstreamStream(Protocol):
 class UpstreamTransport(Protocol):
     """The way to one member."""
 
-    async def send(self, request: httpx.Request, body: bytes) -> UpstreamStream:
+    def send_now(self, request: Request, body: bytes) -> UpstreamStream | None:
+        """As `send`, but without waiting; None: nothing was written, and `send` must do it.
+
+        An idle connection takes most requests whole in one step, which then needs no scope; one
+        that takes only a part is gone on with by `write_rest`.
+        """
+        ...
+
+    async def send(self, request: Request | httpx.Request, body: bytes) -> UpstreamStream:
         """Write one request, exactly once, and return as soon as it is written: the dispatch.
 
         `body` is what travels; `request` gives method, URL and headers. Raises an

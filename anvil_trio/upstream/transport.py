@@ -14,12 +14,13 @@ import trio
 from anvil_trio.net.tls import client_context
 from anvil_trio.upstream.connection import Connection, Endpoint
 from anvil_trio.upstream.http1 import render_request
-from anvil_trio.upstream.idleness import Idleness
+from anvil_trio.upstream.idleness import ALWAYS_S, Idleness
 from anvil_trio.upstream.response import response_of
-from anvil_trio.upstream.stream import Received
+from anvil_trio.upstream.stream import Received, Request
 
 __all__ = ["MemberTransport"]
 
+_NOTHING = memoryview(b"")  # a view of what is written would keep the whole request
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -32,13 +33,49 @@ def _failure(
 
 
 class _Reply:
-    """The reply on one connection: an `UpstreamStream`."""
+    """The reply on one connection to which `data` is written: an `UpstreamStream`.
 
-    __slots__ = ("_connection", "_give_back")
+    Made, it has written what the kernel takes. Raises httpx.WriteError or WriteTimeout; failed, the
+    connection is closed.
+    """
 
-    def __init__(self, connection: Connection, give_back: Callable[[Connection], None]) -> None:
+    __slots__ = ("_connection", "_give_back", "_rest")
+
+    def __init__(
+        self, connection: Connection, data: bytes, give_back: Callable[[Connection], None]
+    ) -> None:
         self._connection: Connection | None = connection
         self._give_back = give_back
+        try:
+            self._rest = connection.write(data) or _NOTHING
+        except OSError as error:
+            connection.close()
+            raise _failure(error, httpx.WriteError, httpx.WriteTimeout) from None
+        connection.parser.begin()
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the request is on its way whole."""
+        return not self._rest
+
+    async def write_rest(self) -> None:
+        """Write what is left. Cancelled or failed, the connection is closed."""
+        connection, rest = self._connection, self._rest
+        assert connection is not None, "written after close"
+        try:
+            await connection.write_rest(rest)
+        except OSError as error:
+            connection.close()
+            raise _failure(error, httpx.WriteError, httpx.WriteTimeout) from None
+        except BaseException:
+            connection.close()
+            raise
+        self._rest = _NOTHING
+
+    def take(self) -> Received | None:
+        """What came with an earlier read. Raises httpx.RemoteProtocolError."""
+        assert self._connection is not None, "received after close"
+        return self._connection.parser.take()
 
     async def receive(self) -> Received:
         """What one read brought. Raises httpx.ReadError, ReadTimeout or RemoteProtocolError."""
@@ -90,26 +127,31 @@ class MemberTransport(httpx.AsyncBaseTransport):
         """How many connections wait for their next use."""
         return len(self._idle)
 
-    async def send(self, request: httpx.Request, body: bytes) -> _Reply:
+    def send_now(self, request: Request, body: bytes) -> _Reply | None:
+        """Write `request` once on a connection that is quiet, as far as that takes no waiting."""
+        if not self._idle:
+            return None
+        data = self._rendered(request, body)
+        connection = self._reused()
+        return None if connection is None else _Reply(connection, data, self._give_back)
+
+    async def send(self, request: Request | httpx.Request, body: bytes) -> _Reply:
         """Write `request` once, on a connection that is quiet or new, and return.
 
         Raises httpx.ConnectError, ConnectTimeout, WriteError or WriteTimeout; cancelled or failed,
         the connection is closed. A server that refuses while `body` is still being written is
         heard: its answer is the reply.
         """
-        assert request.url.netloc == self._origin, "a request for another member"
-        data = render_request(request, self._origin, body)
-        connection = self._reused() or await self._connected()
-        try:
-            await connection.write(data)
-        except OSError as error:
-            connection.close()
-            raise _failure(error, httpx.WriteError, httpx.WriteTimeout) from None
-        except BaseException:
-            connection.close()
-            raise
-        connection.parser.begin()
-        return _Reply(connection, self._give_back)
+        data = self._rendered(request, body)
+        reply = _Reply(self._reused() or await self._connected(), data, self._give_back)
+        if not reply.is_written:
+            await reply.write_rest()
+        return reply
+
+    def _rendered(self, request: Request | httpx.Request, body: bytes) -> bytes:
+        origin = request.origin if isinstance(request, Request) else request.url.netloc
+        assert origin == self._origin, "a request for another member"
+        return render_request(request, self._origin, body)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """The same for an `AsyncClient`: returns with the reply's head, the body unread."""
@@ -133,10 +175,14 @@ class MemberTransport(httpx.AsyncBaseTransport):
 
         What the longest idle one shows of the engine's patience is learned on the way.
         """
-        now = trio.current_time()
+        self._close_expired(trio.current_time())
+
+    def _close_expired(self, now: float) -> None:
         while self._idle:
             oldest = self._idle[0]
             idle_s = now - oldest.idle_since
+            if idle_s < ALWAYS_S and idle_s < self._keepalive_s:
+                return  # nothing can be learned of it yet
             is_open = oldest.is_quiet()
             (self._idleness.bore if is_open else self._idleness.ended)(idle_s)
             if is_open and idle_s < self._keepalive_s:
@@ -144,8 +190,9 @@ class MemberTransport(httpx.AsyncBaseTransport):
             self._idle.popleft().close()
 
     def _reused(self) -> Connection | None:
-        self.close_expired()
-        latest = trio.current_time() - self._idleness.usable_s
+        now = trio.current_time()
+        self._close_expired(now)
+        latest = now - self._idleness.usable_s
         while self._idle and self._idle[-1].idle_since >= latest:
             connection = self._idle.pop()
             if connection.is_quiet():

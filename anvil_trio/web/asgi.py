@@ -5,8 +5,10 @@ Identity comes before routing, so an unknown path is a 401 to a stranger: no pat
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
+from anvil_trio.dialects.ir import ClientDialect
 from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
@@ -14,7 +16,7 @@ from anvil_trio.web import edge, router, websocket
 from anvil_trio.web.activation import Activate, answer_activation, no_activation
 from anvil_trio.web.asgi_types import Headers, Receive, Scope, Send, headers_of, text_of
 from anvil_trio.web.auth import Authenticator, Principal
-from anvil_trio.web.chat import DIALECTS, answer_chat
+from anvil_trio.web.chat import DIALECTS, Asked, answer_chat
 from anvil_trio.web.cors import Cors
 from anvil_trio.web.counting import COUNTERS, answer_count
 from anvil_trio.web.feed import answer_feed, check_subscriber
@@ -24,7 +26,7 @@ from anvil_trio.web.metrics import answer_metrics
 from anvil_trio.web.observe import VIEWS
 from anvil_trio.web.question import Question
 from anvil_trio.web.realtime import answer_realtime, credentials_of
-from anvil_trio.web.respond import send_json, send_problem
+from anvil_trio.web.respond import send_json, send_problem, server_side
 from anvil_trio.web.services import answer_service, serves
 from anvil_trio.web.transition import answer_transition
 
@@ -60,18 +62,23 @@ class App:
         """Headers for browsers first, so that also refusals can be read there."""
         method, headers = text_of(scope, "method"), headers_of(scope)
         generation = self.current()
-        cors = Cors(generation.config.server.cors_origins)
+        cors = _cors_of(tuple(generation.config.server.cors_origins))
         permitted = cors.preflight(method, headers)
         if permitted is not None:
             return await edge.send_empty(send, permitted)
         reply = edge.without_body(method, cors.wrapped(headers, send))
         with generation.life.used():
-            return await self._answer(generation, scope, receive, reply)
+            return await self._answer(generation, scope, headers, receive, reply)
 
     async def _answer(
-        self, generation: Generation, scope: Scope, receive: Receive, send: Send
+        self,
+        generation: Generation,
+        scope: Scope,
+        headers: Headers,
+        receive: Receive,
+        send: Send,
     ) -> None:
-        path, headers = router.normalise_path(text_of(scope, "path")), headers_of(scope)
+        path = router.normalise_path(text_of(scope, "path"))
         if _is_framing_conflicting(headers):
             what = problem(Code.INVALID_REQUEST, message="Content-Length and Transfer-Encoding.")
             return await _send(send, path, headers, what, [(b"connection", b"close")])
@@ -81,13 +88,26 @@ class App:
         who = self.authenticator.identify(headers)
         if isinstance(who, Problem):
             return await _send(send, path, headers, who)
-        if self._hidden(generation) & {router.entry_of(path), router.path_meant(path)}:
-            path, route = _NOWHERE, None
+        if route is None or route.path in router.HIDEABLE:
+            path, route = self._unless_hidden(generation, path, route)
         if route is None:
             return await _no_route(send, text_of(scope, "method"), path, headers)
         if not route.is_open_to(who):
             return await _send(send, path, headers, problem(Code.SCOPE_DENIED))
-        return await self._handle(generation, route, who, scope, receive, send)
+        if route.pool is router.Pool.CHAT:
+            asked = Asked(headers, receive, send, server_side(scope))
+            work = answer_chat(self.house, generation, who, _dialect_of(route), asked)
+        else:
+            work = self._handle(generation, route, who, scope, receive, send)
+        return await work
+
+    def _unless_hidden(
+        self, generation: Generation, path: str, route: router.Route | None
+    ) -> tuple[str, router.Route | None]:
+        """The same; nothing, nowhere, for a path that is hidden, or was meant to be one."""
+        if self._hidden(generation) & {router.entry_of(path), router.path_meant(path)}:
+            return _NOWHERE, None
+        return path, route
 
     def _hidden(self, generation: Generation) -> frozenset[str]:
         """Paths that this configuration does not have: to everybody as if they were nowhere."""
@@ -134,11 +154,7 @@ class App:
         receive: Receive,
         send: Send,
     ) -> None:
-        if route.pool is router.Pool.CHAT:
-            assert route.dialect is not None, "a chat route has its dialect"
-            dialect = DIALECTS[route.dialect]
-            await answer_chat(self.house, generation, who, dialect, scope, receive, send)
-        elif route.pool is router.Pool.SERVICES:
+        if route.pool is router.Pool.SERVICES:
             await self._serve(generation, route, who, scope, receive, send)
         elif route.name in COUNTERS:
             await answer_count(self.house, generation, COUNTERS[route.name], scope, receive, send)
@@ -191,10 +207,21 @@ class App:
         return await send_json(send, view)
 
 
+def _dialect_of(route: router.Route) -> ClientDialect:
+    assert route.dialect is not None, "a chat route has its dialect"
+    return DIALECTS[route.dialect]
+
+
+@lru_cache(maxsize=4)
+def _cors_of(origins: tuple[str, ...]) -> Cors:
+    """One configuration's; made once, and not for each request."""
+    return Cors(origins)
+
+
 def _is_framing_conflicting(headers: Headers) -> bool:
     """Both framings at once are refused before the body is read (decisions 19, 53)."""
-    names = {name for name, _ in headers}
-    return b"content-length" in names and b"transfer-encoding" in names
+    names = dict(headers)
+    return b"transfer-encoding" in names and b"content-length" in names
 
 
 def _is_anthropic(headers: Headers) -> bool:

@@ -37,5 +37,7 @@ def text_of(scope: Mapping[str, object], key: str) -> str:
 
 def declared_length(headers: Headers) -> int:
     """What `Content-Length` says, 0 where it says nothing; the server has checked its form."""
-    said = next((value for name, value in headers if name == b"content-length"), b"")
-    return int(said[:_LENGTH_DIGITS]) if said.isdigit() else 0
+    for name, value in headers:
+        if name == b"content-length":
+            return int(value[:_LENGTH_DIGITS]) if value.isdigit() else 0
+    return 0

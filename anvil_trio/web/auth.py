@@ -37,6 +37,7 @@ class Principal:
         return Scope.OPERATOR in self.scopes or scope in self.scopes
 
 
+_CREDENTIALS = frozenset({b"authorization", b"x-api-key"})
 _OPERATOR = Principal(LEGACY_CLIENT, frozenset({Scope.OPERATOR}))
 _ANYBODY = Principal(LEGACY_CLIENT, frozenset(Scope))
 """Whoever asks a router without authentication: the operator, and every scope there is."""
@@ -63,7 +64,12 @@ class Authenticator:
         """
         if not self.is_on:
             return _ANYBODY
-        found = {self._known.get(_digest(token)) for token in _credentials(headers)}
+        found: set[Principal | None] = set()
+        for name, value in headers:
+            if name in _CREDENTIALS:
+                token = _token_in(name, value)
+                if token is not None:
+                    found.add(self._known.get(_digest(token)))
         principal = found.pop() if len(found) == 1 else None
         return problem(Code.AUTHENTICATION) if principal is None else principal
 
@@ -80,14 +86,12 @@ def _principals(token: str, clients: Iterable[ClientCredential]) -> Mapping[byte
     return {**known, digest: _OPERATOR}
 
 
-def _credentials(headers: Iterable[tuple[bytes, bytes]]) -> Iterable[bytes]:
-    for name, value in headers:
-        if name == b"x-api-key":
-            yield value.strip()
-        elif name == b"authorization":
-            scheme, _, token = value.strip().partition(b" ")
-            if scheme.lower() == b"bearer":
-                yield token.strip()
+def _token_in(name: bytes, value: bytes) -> bytes | None:
+    """The token in a credential header; None in an Authorization of another scheme."""
+    if name == b"x-api-key":
+        return value.strip()
+    scheme, _, token = value.strip().partition(b" ")
+    return token.strip() if scheme.lower() == b"bearer" else None
 
 
 def _digest(token: bytes) -> bytes:

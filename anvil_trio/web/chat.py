@@ -3,8 +3,9 @@
 import re
 from collections.abc import Mapping
 from functools import partial
+from os import urandom
 from types import MappingProxyType
-from uuid import uuid4
+from typing import NamedTuple
 
 from anvil_trio.decisions.builder import CallerIds
 from anvil_trio.dialects.anthropic_messages import MESSAGES
@@ -16,20 +17,39 @@ from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
 from anvil_trio.exchange.run import run_chat
 from anvil_trio.names import RequestId, is_correlation_token
-from anvil_trio.web.asgi_types import Headers, Receive, Scope, Send, declared_length, headers_of
+from anvil_trio.web.asgi_types import Headers, Receive, Send, declared_length
 from anvil_trio.web.auth import Principal
-from anvil_trio.web.respond import AsgiCaller, server_side
+from anvil_trio.web.respond import AsgiCaller, ServerSide
 from anvil_trio.web.watcher import run_watched
 
-__all__ = ["DIALECTS", "answer_chat", "call_of", "safe_token", "said_headers"]
+__all__ = ["DIALECTS", "Asked", "answer_chat", "call_of", "safe_token", "said_headers"]
 
 DIALECTS: Mapping[str, ClientDialect] = MappingProxyType({
     dialect.name: dialect for dialect in (CHAT, MESSAGES, RESPONSES)
 })
 
 
+_ID_BYTES = 16
+_ID_HEADERS = frozenset({
+    b"x-request-id",
+    b"request-id",
+    b"x-anvil-session-id",
+    b"x-session-affinity",
+    b"x-anvil-workbench-run-id",
+    b"x-anvil-task-id",
+})
+_NO_IDS = CallerIds()
 _SAID = frozenset({b"anthropic-version", b"anthropic-beta"})
 _SAFE = re.compile(rb"[A-Za-z0-9._=-]+(?:, ?[A-Za-z0-9._=-]+){0,63}")
+
+
+class Asked(NamedTuple):
+    """One request as it comes, and the way back; `server` is None under a server not ours."""
+
+    headers: Headers
+    receive: Receive
+    send: Send
+    server: ServerSide | None
 
 
 async def answer_chat(
@@ -37,35 +57,40 @@ async def answer_chat(
     generation: Generation,
     principal: Principal,
     dialect: ClientDialect,
-    scope: Scope,
-    receive: Receive,
-    send: Send,
+    asked: Asked,
 ) -> None:
     """Run one exchange; under a server that does not tell of leaving, a watcher stands in."""
-    headers = headers_of(scope)
+    headers = asked.headers
     call = call_of(principal, dialect, headers)
-    server = server_side(scope)
-    caller = AsgiCaller(receive, send, server, declared_length(headers))
-    work = partial(run_chat, house, generation, call, caller)
-    if server is None:
+    caller = AsgiCaller(asked.receive, asked.send, asked.server, declared_length(headers))
+    if asked.server is None:
+        work = partial(run_chat, house, generation, call, caller)
         await run_watched(work, caller.wait_for_leaving, caller.has_left)
     else:
-        await work()
+        await run_chat(house, generation, call, caller)
 
 
 def call_of(principal: Principal, dialect: ClientDialect, headers: Headers) -> Call:
     """What the head of a request says of it; its id is made here."""
     return Call(
-        dialect=dialect,
-        client_id=principal.client_id,
-        gateway_request_id=RequestId(f"req_{uuid4().hex}"),
-        ids=CallerIds(
-            request_id=safe_token(headers, b"x-request-id", b"request-id"),
-            session_id=safe_token(headers, b"x-anvil-session-id", b"x-session-affinity"),
-            workbench_run_id=safe_token(headers, b"x-anvil-workbench-run-id"),
-            task_id=safe_token(headers, b"x-anvil-task-id"),
-        ),
-        said_headers=said_headers(headers) if dialect is MESSAGES else (),
+        dialect,
+        principal.client_id,
+        RequestId("req_" + urandom(_ID_BYTES).hex()),
+        _ids_in(dict(reversed(headers))),
+        said_headers(headers) if dialect is MESSAGES else (),
+    )
+
+
+def _ids_in(first: Mapping[bytes, bytes]) -> CallerIds:
+    """The ids among a request's headers, of which `first` has the first of each name."""
+    if _ID_HEADERS.isdisjoint(first):
+        return _NO_IDS
+    named = list(first.items())
+    return CallerIds(
+        request_id=safe_token(named, b"x-request-id", b"request-id"),
+        session_id=safe_token(named, b"x-anvil-session-id", b"x-session-affinity"),
+        workbench_run_id=safe_token(named, b"x-anvil-workbench-run-id"),
+        task_id=safe_token(named, b"x-anvil-task-id"),
     )
 
 

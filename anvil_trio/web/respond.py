@@ -29,6 +29,15 @@ class ServerSide(Protocol):
     gone: bool
     on_gone: Callable[[], None] | None
 
+    answer: Callable[[int, Sequence[Header], bytes], bool] | None
+    """Takes a whole reply without waiting, where the protocol can; says whether all is written."""
+
+    more: Callable[[bytes], bool] | None
+    """Likewise a part of a body, once the part before it has left."""
+
+    sender: Send | None
+    """What the application was given to send by."""
+
     def take_body(self) -> bytes | None:
         """The body, if nothing of it was read and it has come in one piece."""
         ...
@@ -92,8 +101,9 @@ class AsgiCaller:
         self._declared_bytes = declared_bytes
         self._leave: Callable[[], None] | None = None
         self.has_started = False
+        self.is_drained = True
         self.bytes_sent = 0
-        self._body_read = trio.Event()
+        self._body_read = trio.Event() if server is None else None
 
     def watch_for_leaving(self, leave: Callable[[], None]) -> None:
         """See `Caller`."""
@@ -130,13 +140,15 @@ class AsgiCaller:
                     return problem(Code.PAYLOAD_TOO_LARGE)
                 parts.append(part)
                 if not message.get("more_body", False):
-                    self._body_read.set()
+                    if self._body_read is not None:
+                        self._body_read.set()
                     return parts[0] if len(parts) == 1 else b"".join(parts)
                 patience.deadline = min(trio.current_time() + stall_s, last_moment)
         return problem(Code.BODY_TIMEOUT)
 
     async def wait_for_leaving(self) -> None:
         """Under a server that does not tell: returns when `receive()` says that they have left."""
+        assert self._body_read is not None, "our own server tells"
         await self._body_read.wait()
         while (await self._receive())["type"] != "http.disconnect":
             pass
@@ -145,6 +157,25 @@ class AsgiCaller:
         """Say that the caller has gone."""
         if self._leave is not None:
             self._leave()
+
+    def say(self, status: int, headers: Sequence[Header], data: bytes) -> bool:
+        """See `Caller`. Whoever changes what is sent on its way (for HEAD, CORS) must see it."""
+        server = self._server
+        if server is None or server.answer is None or self._send is not server.sender:
+            return False
+        self.has_started = True
+        self.bytes_sent += len(data)
+        self.is_drained = server.answer(status, headers, data)
+        return True
+
+    def say_more(self, data: bytes) -> bool:
+        """See `Caller`."""
+        server = self._server
+        if server is None or server.more is None or self._send is not server.sender:
+            return False
+        self.bytes_sent += len(data)
+        self.is_drained = server.more(data)
+        return True
 
     async def start(self, status: int, headers: Sequence[Header]) -> None:
         """See `Caller`."""

@@ -10,6 +10,7 @@ from anvil_trio.web.auth import Principal, Scope
 __all__ = [
     "ACTIVATION",
     "ADMIN_PATHS",
+    "HIDEABLE",
     "MEDIA_PATHS",
     "MODEL_PATH",
     "OPENAPI",
@@ -283,6 +284,9 @@ _TABLE = (
 MEDIA_PATHS = frozenset(route.path for route in _TABLE if route.pool is Pool.MEDIA)
 """The paths that are there only where there is a media service."""
 
+HIDEABLE = frozenset({*ADMIN_PATHS, WORKLOADS, *MEDIA_PATHS})
+"""All paths of which a configuration may know nothing."""
+
 ROUTES: Mapping[tuple[str, str], Route] = MappingProxyType({
     (route.method, route.path): route for route in _TABLE
 })
@@ -300,6 +304,9 @@ def normalise_path(path: str) -> str:
 
 def find(method: str, path: str) -> Route | None:
     """The route of one method on one path; HEAD is answered wherever GET is."""
+    route = ROUTES.get((method, path))
+    if route is not None:
+        return route
     return ROUTES.get(("GET" if method == "HEAD" else method, entry_of(path)))
 
 

@@ -4,7 +4,7 @@ import pytest
 import trio
 
 from anvil_trio.actors.caller import ActorStopped
-from anvil_trio.actors.messages import RefusalReason, Refused
+from anvil_trio.actors.messages import RefusalReason, Refused, Ticket, Withdraw
 from anvil_trio.actors.supervise import open_actors
 from anvil_trio.admission.actor import AdmissionActor, open_admission
 from anvil_trio.admission.messages import AdmissionSnapshot
@@ -48,15 +48,52 @@ async def test_a_client_at_its_budget_is_refused_without_waiting():
 
 
 async def test_a_permit_that_nobody_takes_goes_back():
-    """Who is cancelled before the answer holds nothing."""
+    """Who is cancelled before the answer holds nothing: while the door has something to read."""
     async with open_actors(fail_on_crash) as actors:
-        door = open_admission(actors, 1, OwnerId(1))
+        actor = AdmissionActor(1)
+        actors.start(actor)
+        door = actor.handle(OwnerId(1))
+        actor.mailbox.post(Withdraw(Ticket(OwnerId(1), 99)))
         with trio.CancelScope() as scope:
             scope.cancel()
             await door.enter(CLIENT)
         assert scope.cancelled_caught
         await door.inspect()
         assert (await door.inspect()).active == 0
+
+
+async def test_a_door_with_nothing_to_read_answers_at_once():
+    """Who asks it has the answer in the same step, whatever scope they are in; so has a release."""
+    async with open_actors(fail_on_crash) as actors:
+        actor = AdmissionActor(1)
+        actors.start(actor)
+        door = actor.handle(OwnerId(1))
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            for _ in range(2):
+                got = await door.enter(CLIENT)
+                assert isinstance(got, Permit)
+                with got:
+                    assert await door.enter(CLIENT) == Refused(RefusalReason.SERVER_BUSY)
+        assert not scope.cancelled_caught
+        assert actor.mailbox.unread == 0
+
+
+async def test_nobody_overtakes_what_is_unread():
+    """While a release lies unread, so does whatever comes after it; the order stays."""
+    async with open_actors(fail_on_crash) as actors:
+        actor = AdmissionActor(1)
+        actors.start(actor)
+        door = actor.handle(OwnerId(1))
+        held = await door.enter(CLIENT)
+        assert isinstance(held, Permit)
+        with held:
+            actor.mailbox.post(Withdraw(Ticket(OwnerId(1), 99)))
+        assert actor.mailbox.unread == 2
+        again = await door.enter(CLIENT)
+        assert isinstance(again, Permit)
+        with again:
+            assert actor.mailbox.unread == 0
 
 
 async def test_a_crashed_front_door_lets_nobody_in():

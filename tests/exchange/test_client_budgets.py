@@ -172,7 +172,7 @@ class EndingCaller(FakeCaller):
     """Says when the end of its reply is handed over, which then takes as long as it likes."""
 
     def __init__(self, body: bytes) -> None:
-        super().__init__(body)
+        super().__init__(body, is_direct=False)
         self.sees_the_end, self.may_end = trio.Event(), trio.Event()
 
     async def send(self, data: bytes) -> None:

@@ -19,9 +19,47 @@ async def test_the_total_deadline_runs_from_the_parse_and_is_never_moved(autojum
     with watch.life:
         while True:
             watch.progressed()
+            watch.follow_engine()
             await trio.sleep(7)
     assert trio.current_time() == 1000
     assert watch.cut is Cut.TOTAL
+
+
+async def test_a_wait_for_a_member_has_its_own_bound(autojump_clock):
+    """A life ends with the admission deadline, unless a member was chosen in time."""
+    late, early = Watch(LIMITS), Watch(LIMITS)
+    for watch, why, moment in ((late, Cut.NO_MEMBER, 30), (early, Cut.TOTAL, 930)):
+        watch.begin()
+        if watch is early:
+            watch.chosen()
+        with watch.life:
+            await trio.sleep_forever()
+        assert (watch.cut, trio.current_time()) == (why, moment)
+
+
+async def test_an_engine_that_is_followed_ends_a_life_by_its_silence(autojump_clock):
+    """Silence counts from the last progress, and says that it was the engine's."""
+    watch = Watch(LIMITS)
+    watch.begin()
+    watch.dispatched(has_heartbeats=False)
+    with watch.life:
+        watch.follow_engine()
+        await trio.sleep(299)
+        watch.progressed()
+        watch.follow_engine()
+        await trio.sleep_forever()
+    assert trio.current_time() == 359
+    assert watch.cut is Cut.ENGINE
+    assert watch.due() is Due.IDLE
+
+
+async def test_the_total_deadline_is_shorter_than_any_wait(autojump_clock):
+    """Where both fall on one moment it is the total deadline that counts."""
+    watch = Watch(replace(LIMITS, total_s=30))
+    watch.begin()
+    with watch.life:
+        await trio.sleep_forever()
+    assert (watch.cut, trio.current_time()) == (Cut.TOTAL, 30)
 
 
 async def test_leaving_cuts_in_the_same_step(autojump_clock):

@@ -8,7 +8,7 @@ import trio.testing
 from anvil_trio.facts import Readiness, Verdict
 from anvil_trio.names import DIRECT_MEMBER, MemberId, TierId
 from anvil_trio.upstream.client import open_probe_client
-from anvil_trio.upstream.stream import END, Head, Received
+from anvil_trio.upstream.stream import END, Head, Received, Request
 from tests.readiness.world import World, direct, replicas
 from tests.support import fake_upstream
 from tests.support.fake_upstream import FakeCall, FakeUpstream, reply
@@ -24,7 +24,7 @@ class Stubborn(FakeUpstream):
         self.held = held
         self.begun, self.let_go, self.answered = trio.Event(), trio.Event(), trio.Event()
 
-    async def send(self, request: httpx.Request, body: bytes) -> FakeCall:
+    async def send(self, request: Request | httpx.Request, body: bytes) -> FakeCall:
         if self.attempts != self.held:
             return await super().send(request, body)
         self.attempts += 1
@@ -69,12 +69,24 @@ async def test_a_probe_begun_before_an_invalidation_publishes_nothing(autojump_c
 class LastByte:
     """A good answer whose end comes when it is let go; nothing waits after that."""
 
+    is_written = True
+
     def __init__(self) -> None:
         self.let_go = trio.Event()
         self.items: list[Received] = [Head(200), b"{}"]
 
-    async def send(self, request: httpx.Request, body: bytes) -> "LastByte":
+    def send_now(self, request: Request, body: bytes) -> "LastByte | None":
+        """Not here."""
+        return None
+
+    async def send(self, request: Request | httpx.Request, body: bytes) -> "LastByte":
         return self
+
+    async def write_rest(self) -> None:
+        """Nothing is left."""
+
+    def take(self) -> Received | None:
+        return None
 
     async def receive(self) -> Received:
         if self.items:

@@ -17,6 +17,7 @@ from anvil_trio.decisions.events import Event
 from anvil_trio.decisions.otlp import render_spans
 from anvil_trio.decisions.record import render_line
 from anvil_trio.exchange.house import House
+from anvil_trio.upstream.stream import Request
 from anvil_trio.views.feed import render_event
 from anvil_trio.web.asgi import App
 from anvil_trio.web.asgi_types import Headers
@@ -56,7 +57,7 @@ class _Engine(FakeUpstream):
 
     answer: Reply | None = None
 
-    async def send(self, request: httpx.Request, body: bytes) -> FakeCall:
+    async def send(self, request: Request | httpx.Request, body: bytes) -> FakeCall:
         if request.method == "POST" and self.answer is None:
             raise RuntimeError(_ENGINE_BUG)
         return await super().send(request, body)

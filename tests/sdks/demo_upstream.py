@@ -17,6 +17,7 @@ from anvil_trio.demo.chat import (
     render_reply,
     render_start,
 )
+from anvil_trio.upstream.stream import Request
 from anvil_trio.web.asgi import App
 from anvil_trio.web.auth import Authenticator
 from tests.support.asgi import TOKEN, Side, request
@@ -37,7 +38,7 @@ def demo_reply(body: bytes) -> Reply:
     return stream(render_start(order), *pieces, render_end(order))
 
 
-def beside_reply(request: httpx.Request, body: bytes, model: str) -> Reply:
+def beside_reply(request: Request | httpx.Request, body: bytes, model: str) -> Reply:
     """What the demo engine, serving `model`, answers to a request that is no chat."""
     content_type = request.headers["content-type"].encode()
     answer = answer_beside(request.url.path, content_type, body, model)
@@ -55,7 +56,7 @@ class DemoUpstream(FakeUpstream):
 
     beside: str = "served-model"
 
-    async def send(self, request: httpx.Request, body: bytes) -> FakeCall:
+    async def send(self, request: Request | httpx.Request, body: bytes) -> FakeCall:
         """Take one request."""
         if not self.chat and request.url.path.endswith("/chat/completions"):
             self.chat = [demo_reply(body)]

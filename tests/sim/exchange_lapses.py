@@ -33,6 +33,7 @@ PIECES: tuple[Step, ...] = (
 REPLIES = {
     "unary": UNARY,
     "stream": Reply((*PIECES, DONE, END)),
+    "stream that comes whole": UNARY,
     "broken after its finish reason": Reply((*PIECES, Fault.RESET)),
 }
 KINDS = tuple(REPLIES)

@@ -46,8 +46,8 @@ GIVE_BACK = (
     Mutant(
         "a permit is given back before the lease",
         RUN,
-        "            return await self._select(prepared)\n",
-        "            permit.release()\n            return await self._select(prepared)\n",
+        "            return await self._select()\n",
+        "            permit.release()\n            return await self._select()\n",
     ),
     Mutant("an exchange that is never forgotten", HOUSE, "del self._running[watch]", "pass"),
 )
@@ -62,22 +62,21 @@ RECORD = (
     Mutant(
         "no record when the caller has left",
         FRAME,
-        "        finally:\n            self._write_record(closing.outcome)",
-        "        finally:\n            if not self._watch.is_gone:\n"
+        "            self._write_record(closing.outcome)",
+        "            if not self._watch.is_gone:\n"
         "                self._write_record(closing.outcome)",
     ),
     Mutant(
         "no record when cancelled",
         FRAME,
-        "        finally:\n            self._write_record(closing.outcome)",
-        "        except ZeroDivisionError:\n            raise\n"
-        "        self._write_record(closing.outcome)",
+        "            self._write_record(closing.outcome)",
+        "            pass\n        self._write_record(closing.outcome)",
     ),
     Mutant(
         "the wait is recorded to the end of the request",
         RUN,
-        "        finally:\n            self._record.answered_at = trio.current_time()\n",
-        "        finally:\n            pass\n",
+        "            record.answered_at = now = trio.current_time()\n",
+        "            now = trio.current_time()\n",
     ),
 )
 
@@ -86,14 +85,26 @@ ENDS = (
     Mutant(
         "the total deadline never runs",
         WATCH,
-        "self.life.deadline = trio.current_time() + self.limits.total_s",
+        "self._total_at = now + self.limits.total_s",
         "pass",
     ),
     Mutant(
         "the admission deadline never runs",
+        WATCH,
+        "self._bound(now + self.limits.admission_s, Cut.NO_MEMBER)",
+        "self._bound(inf, Cut.NO_MEMBER)",
+    ),
+    Mutant(
+        "the admission deadline runs on",
         RUN,
-        "trio.move_on_after(self._watch.limits.admission_s)",
-        "trio.CancelScope()",
+        "open_stream(upstream, body, request, on_wait)",
+        "open_stream(upstream, body, request)",
+    ),
+    Mutant(
+        "a whole reply keeps the bound of the wait for a member",
+        RELAY,
+        "            self._watch.follow_engine()\n",
+        "            pass\n",
     ),
     Mutant(
         "last words without a bound",
@@ -104,8 +115,8 @@ ENDS = (
     Mutant(
         "a second head after the stream began",
         DELIVERY,
-        "        elif caller.has_started:\n",
-        "        elif False:\n",
+        "    whole = None if caller.has_started else _whole(closing, call, headers)\n",
+        "    whole = _whole(closing, call, headers)\n",
     ),
 )
 
@@ -131,8 +142,8 @@ DEADLINE = (
     Mutant(
         "comments are progress",
         STREAM,
-        "            if translator.events != before:\n",
-        "            if True:\n",
+        "        if translator.events != before:\n",
+        "        if True:\n",
     ),
     Mutant(
         "no heartbeat",
@@ -166,6 +177,12 @@ DEADLINE = (
         "            pass\n",
     ),
     Mutant(
+        "nobody waits for who does not take what is passed on",
+        STREAM,
+        "            if self._caller.is_drained:\n",
+        "            if True:\n",
+    ),
+    Mutant(
         "a head that was received is lost",
         RELAY,
         "            self._head = item\n",
@@ -180,8 +197,8 @@ DEADLINE = (
     Mutant(
         "an event that was received is lost",
         STREAM,
-        "            before = translator.events\n",
-        "            await trio.lowlevel.checkpoint()\n            before = translator.events\n",
+        "            out = self._translated(item)\n",
+        "            await trio.lowlevel.checkpoint()\n            out = self._translated(item)\n",
     ),
 )
 
@@ -195,8 +212,8 @@ TERMINAL = (
     Mutant(
         "what comes with the last word is lost",
         STREAM,
-        "                self._last += out\n",
-        "                pass\n",
+        "            self._last += out\n",
+        "            pass\n",
     ),
     Mutant(
         "a break after the finish reason is a failure",
@@ -214,7 +231,7 @@ TERMINAL = (
         "one more attempt when the first fails",
         RUN,
         "            return broken(failure.problem)\n        finally:",
-        "            async with open_stream(upstream, prepared.rendered.body, headers):\n"
+        "            async with self._opening(upstream):\n"
         "                return broken(failure.problem)\n        finally:",
     ),
 )

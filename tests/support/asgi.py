@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 import trio
 
+from anvil_trio.exchange.caller import Header
 from anvil_trio.web.asgi import App
-from anvil_trio.web.asgi_types import Headers, Message
+from anvil_trio.web.asgi_types import Headers, Message, Send
 
 TOKEN = "operator-token"
 BEARER = (b"authorization", b"Bearer " + TOKEN.encode())
@@ -21,6 +22,9 @@ class Side:
     on_gone: Callable[[], None] | None = None
     drains: int = 0
     body: bytes | None = None
+    answer: Callable[[int, Sequence[Header], bytes], bool] | None = None  # messages alone
+    more: Callable[[bytes], bool] | None = None
+    sender: Send | None = None
 
     def take_body(self) -> bytes | None:
         return self.body

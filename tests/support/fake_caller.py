@@ -11,7 +11,10 @@ from anvil_trio.exchange.caller import Header
 class FakeCaller:
     """What a client looks like to an exchange. Bytes are taken before any wait, as over ASGI."""
 
-    def __init__(self, body: bytes = b"", *, body_delay_s: float = 0.0) -> None:
+    def __init__(
+        self, body: bytes = b"", *, body_delay_s: float = 0.0, is_direct: bool = True
+    ) -> None:
+        self.is_direct = is_direct  # its server takes whole replies without waiting
         self._body, self._body_delay_s = body, body_delay_s
         self._leave: Callable[[], None] | None = None
         self._room = trio.Event()
@@ -65,9 +68,26 @@ class FakeCaller:
             await trio.lowlevel.checkpoint()
         return self._body
 
+    @property
+    def is_drained(self) -> bool:
+        return self._room.is_set()
+
+    def say(self, status: int, headers: Sequence[Header], data: bytes) -> bool:
+        if not self.is_direct:
+            return False
+        self._begin(status, headers)
+        if data:
+            self._take(data)
+        self.has_ended = True
+        return True
+
+    def say_more(self, data: bytes) -> bool:
+        if self.is_direct:
+            self._take(data)
+        return self.is_direct
+
     async def start(self, status: int, headers: Sequence[Header]) -> None:
-        assert not self.has_started, "a reply has one head"
-        self.has_started, self.status, self.headers = True, status, dict(headers)
+        self._begin(status, headers)
         await self.drained()
 
     async def send(self, data: bytes) -> None:
@@ -82,6 +102,10 @@ class FakeCaller:
 
     async def drained(self) -> None:
         await self._room.wait()
+
+    def _begin(self, status: int, headers: Sequence[Header]) -> None:
+        assert not self.has_started, "a reply has one head"
+        self.has_started, self.status, self.headers = True, status, dict(headers)
 
     def _take(self, data: bytes) -> None:
         assert self.has_started, "body bytes before the head"

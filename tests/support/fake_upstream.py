@@ -18,7 +18,7 @@ import trio
 import trio.testing
 
 from anvil_trio.upstream.response import response_of
-from anvil_trio.upstream.stream import END, End, Head, Received
+from anvil_trio.upstream.stream import END, End, Head, Received, Request
 
 __all__ = [
     "BROKEN_WRITE",
@@ -120,13 +120,14 @@ _RAISED: dict[Fault, type[httpx.TransportError]] = {
 class FakeCall:
     """One request that was written, and its reply: an `UpstreamStream`."""
 
-    def __init__(self, request: httpx.Request, body: bytes, script: Reply) -> None:
+    def __init__(self, request: Request | httpx.Request, body: bytes, script: Reply) -> None:
         self.request, self.body = request, body
         self.closed = trio.Event()
         self.closed_at = math.inf
         self.taken: list[tuple[float, Received]] = []
         self.was_read_whole = False
         self._quiet_until = -math.inf
+        self.is_written = True
         self._feed, self._steps = trio.open_memory_channel[Step](math.inf)
         self.feed(*script.steps)
 
@@ -134,6 +135,13 @@ class FakeCall:
         """Add to the reply; whoever waits for it goes on."""
         for step in steps:
             self._feed.send_nowait(step)
+
+    async def write_rest(self) -> None:
+        """Nothing is left."""
+
+    def take(self) -> Received | None:
+        """Nothing is known before it was waited for."""
+        return None
 
     async def receive(self) -> Received:
         """The next step that is no silence. Cancelled, nothing is lost, no silence starts anew."""
@@ -309,7 +317,11 @@ class FakeUpstream(httpx.AsyncBaseTransport):
         made = self.chat_default
         return made if isinstance(made, Reply) else made(len(self.chats))
 
-    async def send(self, request: httpx.Request, body: bytes) -> FakeCall:
+    def send_now(self, request: Request, body: bytes) -> FakeCall | None:
+        """No connection is ever idle here."""
+        return None
+
+    async def send(self, request: Request | httpx.Request, body: bytes) -> FakeCall:
         """Take one request as its script says."""
         self.attempts += 1
         script = self._script(request.url.path)

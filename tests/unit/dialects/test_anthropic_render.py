@@ -1,11 +1,11 @@
 """Requests of Chat and Responses callers, in the words of Messages engines."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from anvil_trio.config.model import Tier
 from anvil_trio.dialects.ir import OutputLimit, RenderedRequest
