@@ -32,8 +32,8 @@ CREATE TABLE operations (
     is_stop_owed INTEGER NOT NULL DEFAULT 0,
     UNIQUE (principal, workflow_id, version, idempotency_key)
 ) STRICT;
-CREATE INDEX operations_unfinished ON operations (created_s)
-    WHERE ended_s IS NULL OR is_stop_owed;
+CREATE INDEX operations_open ON operations (created_s) WHERE ended_s IS NULL;
+CREATE INDEX operations_owing ON operations (created_s) WHERE is_stop_owed;
 CREATE INDEX operations_ended ON operations (ended_s) WHERE ended_s IS NOT NULL;
 CREATE TABLE events (
     operation_id TEXT NOT NULL REFERENCES operations (id) ON DELETE CASCADE,

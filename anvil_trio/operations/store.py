@@ -168,7 +168,9 @@ class Store:
     def unfinished(self) -> list[str]:
         """Every operation that somebody has to see to, the oldest first."""
         rows = self._db.execute(
-            "SELECT id FROM operations WHERE ended_s IS NULL OR is_stop_owed ORDER BY created_s, id"
+            "SELECT id, created_s FROM operations WHERE ended_s IS NULL"
+            " UNION SELECT id, created_s FROM operations WHERE is_stop_owed"
+            " ORDER BY created_s, id"
         )
         return [row["id"] for row in rows]
 
