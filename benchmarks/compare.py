@@ -229,7 +229,12 @@ def _measure(peer: Peer, load: Load, requests: int) -> Measure:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks compare", description=__doc__)
     add = parser.add_argument
-    add("--url", action="append", required=True, help="whom to ask, once for each; the first is 1")
+    add(
+        "--url",
+        action="append",
+        required=True,
+        help="whom to ask; the first is the base of the ratios",
+    )
     add("--model", required=True, help="what all of them call the model")
     add("--key-env", metavar="NAME", help="the variable with the key that all of them take")
     add(

@@ -151,7 +151,9 @@ def _write_held(
         {
             "flow": asdict(flow),
             "open_per_second": options.open_per_second,
-            "runs": [{"name": name, **asdict(held)} for name, held in found],
+            "runs": [
+                {"name": name, **asdict(held), "failures": held.failures} for name, held in found
+            ],
             "left_out": left_out,
         },
         [
