@@ -1,6 +1,7 @@
 """Good streams of Messages and Responses that say `Hi there.`."""
 
 import json
+from typing import Any
 
 __all__ = ["MESSAGES_STREAM", "RESPONSES_STREAM", "named"]
 
@@ -13,7 +14,7 @@ def named(*events):
     )
 
 
-_MESSAGE = {
+_MESSAGE: dict[str, Any] = {
     "id": "msg_1",
     "type": "message",
     "role": "assistant",
@@ -37,7 +38,7 @@ MESSAGES_STREAM = named(
     },
     {"type": "message_stop"},
 )
-_RESPONSE = {
+_RESPONSE: dict[str, Any] = {
     "id": "resp_1",
     "object": "response",
     "created_at": 1,

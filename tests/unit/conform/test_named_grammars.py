@@ -4,9 +4,7 @@ import json
 
 import pytest
 
-from anvil_trio.conform.grammar import GrammarError
-from anvil_trio.conform.messages_grammar import read_messages_stream
-from anvil_trio.conform.responses_grammar import read_responses_stream
+from tests.support.grammars import GrammarError, check_responses, read_messages
 from tests.unit.conform.streams import MESSAGES_STREAM, RESPONSES_STREAM, named
 
 TOOL = {"type": "tool_use", "id": "a", "name": "f", "input": {}}
@@ -43,27 +41,27 @@ def test_a_message_is_put_together():
         {"type": "thinking_delta", "thinking": "hm"},
         {"type": "signature_delta", "signature": "s"},
     ]
-    found = read_messages_stream(messages((thought, told), (TOOL, []), reason="tool_use"))
+    found = read_messages(messages((thought, told), (TOOL, []), reason="tool_use"))
     assert found["content"] == [{**thought, "thinking": "hm", "signature": "s"}, TOOL]
     assert found["usage"] == {"input_tokens": 3, "output_tokens": 2}
-    (block,) = read_messages_stream(called('{"x":1}'))["content"]
+    (block,) = read_messages(called('{"x":1}'))["content"]
     assert block["input"] == {"x": 1}
 
 
 def test_a_cut_call_stays_text_where_the_message_says_that_it_was_cut():
     """Where it says otherwise the stream lies."""
-    (block,) = read_messages_stream(called('{"x', "max_tokens"))["content"]
+    (block,) = read_messages(called('{"x', "max_tokens"))["content"]
     assert block["input"] == '{"x'
     with pytest.raises(GrammarError, match="cut call"):
-        read_messages_stream(called('{"x'))
+        read_messages(called('{"x'))
 
 
 def test_an_error_ends_a_stream():
     """Wherever it comes; one that says nothing does not."""
     error = {"type": "error", "error": {"type": "a", "message": "b"}}
-    assert read_messages_stream(named(error)) == {"error": error["error"]}
+    assert read_messages(named(error)) == {"error": error["error"]}
     with pytest.raises(GrammarError):
-        read_messages_stream(named({"type": "error", "error": {"type": "", "message": "b"}}))
+        read_messages(named({"type": "error", "error": {"type": "", "message": "b"}}))
 
 
 TEXT = {"type": "text", "text": ""}
@@ -94,12 +92,12 @@ def test_a_bent_message_is_refused(stream):
     """Unknown kinds, blocks that do not start empty, deltas of another kind, and so on."""
     assert stream != MESSAGES_STREAM
     with pytest.raises(GrammarError):
-        read_messages_stream(stream)
+        read_messages(stream)
 
 
 @pytest.mark.parametrize(
     ("read", "stream"),
-    [(read_messages_stream, MESSAGES_STREAM), (read_responses_stream, RESPONSES_STREAM)],
+    [(read_messages, MESSAGES_STREAM), (check_responses, RESPONSES_STREAM)],
     ids=["messages", "responses"],
 )
 def test_no_event_can_be_left_out_doubled_or_swapped(read, stream):
@@ -143,7 +141,7 @@ def test_a_bent_response_is_refused(now, then):
     """Every member that some client relies on."""
     assert now in RESPONSES_STREAM
     with pytest.raises(GrammarError):
-        read_responses_stream(RESPONSES_STREAM.replace(now, then, 1))
+        check_responses(RESPONSES_STREAM.replace(now, then, 1))
 
 
 def test_a_call_is_read_and_every_bend_of_it_refused():
@@ -167,7 +165,7 @@ def test_a_call_is_read_and_every_bend_of_it_refused():
         told = [first, second, *steps, last]
         return named(*({**one, "sequence_number": at} for at, one in enumerate(told)))
 
-    assert read_responses_stream(stream(*middle)).response["output"] == [done]
+    assert check_responses(stream(*middle)).response["output"] == [done]
     added, delta, whole, closed = middle
     for steps in (
         [{**added, "item": {**item, "name": ""}}, delta, whole, closed],
@@ -180,4 +178,4 @@ def test_a_call_is_read_and_every_bend_of_it_refused():
         [added, delta, whole, {**closed, "item": {**done, "arguments": "{ }"}}],
     ):
         with pytest.raises(GrammarError):
-            read_responses_stream(stream(*steps))
+            check_responses(stream(*steps))

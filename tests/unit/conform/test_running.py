@@ -6,7 +6,7 @@ import trio
 
 from anvil_trio.conform.grammar import GrammarError
 from anvil_trio.conform.running import Check, run_checks
-from anvil_trio.conform.verdict import Outcome, not_applicable, passed
+from anvil_trio.conform.verdict import Outcome, Result, not_applicable, passed
 
 
 async def test_every_check_has_its_result(autojump_clock):
@@ -34,7 +34,7 @@ async def test_every_check_has_its_result(autojump_clock):
         Check("c", "C", late),
         Check("d", "D", none),
     ]
-    told = []
+    told: list[Result] = []
     results = await run_checks(checks, "it", limit_s=5, tell=told.append)
     assert [(one.name, one.verdict.outcome, one.verdict.reason) for one in results] == [
         ("a", Outcome.PASSED, "Good."),

@@ -1,5 +1,7 @@
 """An answer is one value, whichever dialect it came in."""
 
+from typing import Any
+
 import pytest
 
 from anvil_trio.conform.grammar import GrammarError
@@ -14,15 +16,15 @@ from anvil_trio.conform.said import (
 )
 from tests.support.answers import chat_reply
 
-CALL = {"id": "c1", "function": {"name": "f", "arguments": "{}"}}
-MESSAGE = {
+CALL: Any = {"id": "c1", "function": {"name": "f", "arguments": "{}"}}
+MESSAGE: Any = {
     "type": "message",
     "model": "m",
     "content": [{"type": "text", "text": "Hi."}],
     "stop_reason": "end_turn",
     "usage": {"input_tokens": 3, "output_tokens": 2},
 }
-RESPONSE = {
+RESPONSE: Any = {
     "object": "response",
     "model": "m",
     "status": "completed",
@@ -75,7 +77,11 @@ def test_a_message_says_its_text_and_counts():
 
 def test_what_a_message_read_from_a_cache_is_a_part_of_its_prompt():
     """Anthropic counts it beside the input tokens; a null is none."""
-    usage = {"input_tokens": 1, "output_tokens": 2, "cache_read_input_tokens": 51}
+    usage: dict[str, int | None] = {
+        "input_tokens": 1,
+        "output_tokens": 2,
+        "cache_read_input_tokens": 51,
+    }
     usage["cache_creation_input_tokens"] = None
     assert said_in_messages(MESSAGE | {"usage": usage}).counts == Counts(52, 2)
 

@@ -1,5 +1,7 @@
 """Requests of the checks are what each dialect's API documents."""
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -47,18 +49,18 @@ def test_counts_are_asked_for_where_a_stream_wants_them():
 )
 def test_a_call_is_demanded_and_then_left_to_the_model(voice, choice):
     """The turn after the result has the same tools and no demand."""
-    first = voice.render("m", Ask("hi", offers_tool=True))
+    first: Any = voice.render("m", Ask("hi", offers_tool=True))
     assert first["tool_choice"] == choice
     assert len(first["tools"]) == 1
     if voice is not RESPONSES:
-        second = voice.render("m", Ask("hi", offers_tool=True, called=CALLED))
+        second: Any = voice.render("m", Ask("hi", offers_tool=True, called=CALLED))
         assert "tool_choice" not in second
         assert len(second["messages"]) == 3
 
 
 def test_thoughts_have_room_of_their_own_in_messages():
     """The limit is above the thinking budget, as the API demands."""
-    body = MESSAGES.render("m", Ask("hi", limit=10, thinks=True))
+    body: Any = MESSAGES.render("m", Ask("hi", limit=10, thinks=True))
     assert body["max_tokens"] == 10 + body["thinking"]["budget_tokens"]
 
 

@@ -9,7 +9,7 @@ from anvil_trio.conform.reply import Reply, Trouble
 from anvil_trio.conform.said import Counts, Finish, Said, ToolCall
 from anvil_trio.conform.verdict import Outcome
 from anvil_trio.evals import judges
-from anvil_trio.facts import Silence
+from anvil_trio.facts import Answer, Silence
 from anvil_trio.signals.engines import LLAMACPP, VLLM
 from tests.support.answers import json_reply, openai_error
 
@@ -26,7 +26,7 @@ def test_answers_are_seen_as_the_prober_sees_them():
     assert judges.as_probed(Reply(trouble=Trouble.TIMED_OUT)) is Silence.TIMED_OUT
     assert judges.as_probed(Reply(trouble=Trouble.REFUSED)) is Silence.BROKEN
     assert judges.as_probed(Reply(200, trouble=Trouble.BROKEN)) is Silence.BROKEN
-    assert judges.as_probed(OK).status == 200
+    assert judges.as_probed(OK) == Answer(200, b"{}")
 
 
 def test_a_health_path_becomes_a_setting():
@@ -259,11 +259,12 @@ def test_metrics_become_a_setting():
 
 
 @pytest.mark.parametrize(
-    ("counts", "outcome"), [((0, 1, 0), PASSED), ((0, 0, 0), FAILED), ((2, 3, 3), FAILED)]
+    ("before", "during", "after", "outcome"),
+    [(0, 1, 0, PASSED), (0, 0, 0, FAILED), (2, 3, 3, FAILED)],
 )
-def test_an_engines_count_rises_and_falls(counts, outcome):
+def test_an_engines_count_rises_and_falls(before, during, after, outcome):
     """A count that never rose says nothing of what it fell to."""
-    assert judges.judge_running(*counts, 0.123).outcome is outcome
+    assert judges.judge_running(before, during, after, 0.123).outcome is outcome
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ def test_a_failure_elsewhere_takes_no_tools_away():
     assert gather_settings([result("usage", failed(""))])["tool_support"] is True
 
 
-@given(st.text(st.characters(exclude_categories=("C",)), min_size=1, max_size=40))
+@given(st.text(st.characters(exclude_categories=["C"]), min_size=1, max_size=40))
 def test_any_models_name_can_be_pasted(model):
     """Quotes, backslashes and what else a name may hold."""
     assert tomllib.loads(block(GOOD, model=model))["router"]["tiers"][0]["model"] == model

@@ -5,6 +5,7 @@ import json
 import signal
 import time
 import tomllib
+from functools import partial
 
 import pytest
 import trio
@@ -126,7 +127,7 @@ async def test_a_failed_check_is_status_1_and_repeats_nothing_that_was_said(tmp_
             for more in ((), ("--json",)):
                 command = [*words, "--url", f"{bad.url}/kanarie", "--model", "demo-model", *more]
                 where = {"ANVIL_SERVING_HOME": str(tmp_path / "kanarie"), "COLUMNS": "200"}
-                done = await trio.to_thread.run_sync(lambda c=command, w=where: ran(*c, **w))
+                done = await trio.to_thread.run_sync(partial(ran, *command, **where))
                 assert done.returncode == 1, done.stderr
                 assert not leaks("said", done.stdout + done.stderr)
                 assert ("check_failed" in done.stderr) is (not more)
