@@ -10,6 +10,7 @@ from anvil_trio.config.document import MAX_CONFIG_BYTES
 from anvil_trio.config.load import (
     check_tls_files,
     config_path,
+    current_folder,
     expand_path,
     load_config,
     read_config,
@@ -60,6 +61,31 @@ def test_a_tilde_stands_for_the_users_home(home: Path) -> None:
     assert expand_path("a/~/b", env(home)) == Path("a/~/b")
     assert expand_path("~other", env(home)) == Path("~other")
     assert expand_path("~", {}) == expand_path("~", {"HOME": ""}) == Path.home()
+
+
+def test_a_user_whom_the_machine_does_not_know_has_a_home_without_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A command then finds no file, and says so."""
+
+    def unknown() -> Path:
+        raise RuntimeError
+
+    monkeypatch.setattr(Path, "home", unknown)
+    assert not expand_path("~", {}).exists()
+
+
+def test_a_directory_that_was_taken_away_is_where_nothing_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Paths that are told as a whole are of use all the same."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    assert current_folder() == gone
+    gone.rmdir()
+    assert not (current_folder() / "router.toml").exists()
+    assert current_folder() / tmp_path == tmp_path
 
 
 def test_the_operators_home_comes_before_the_current_directory(home: Path) -> None:

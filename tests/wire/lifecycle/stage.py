@@ -33,7 +33,7 @@ router_tier = "chat"
 health = "{health}"
 stop_timeout_s = 5
 command = [{python}, "-m", "anvil_trio", "demo-engine", "--port", "{{port}}",
-           "--tokens-per-second", "5"]
+           "--tokens-per-second", "2"]
 """
 _PLAN = """
 [[promotion]]

@@ -20,8 +20,8 @@ def stage(tmp_path_factory):
 
 
 @contextmanager
-def begun_stream(stage: Stage, tokens: int = 15) -> Iterator[http.client.HTTPResponse]:
-    """A stream through the router that has begun; 5 tokens take a second."""
+def begun_stream(stage: Stage, tokens: int = 12) -> Iterator[http.client.HTTPResponse]:
+    """A stream through the router that has begun; 2 tokens take a second."""
     connection = http.client.HTTPConnection(stage.url.rpartition("/")[2], timeout=60)
     body = {
         "model": "chat",
@@ -62,6 +62,20 @@ def test_a_serve_that_is_never_healthy_is_stopped_again(stage):
     assert status == 1
     assert answer["error"]["code"] == "serve_not_healthy"
     assert stage.journals()[-1]["path"] == "leave"
+    stage.assert_whole("old")
+
+
+def test_a_change_that_needs_a_restart_is_undone(stage):
+    """The router refuses it in its own words, which are told, and all is as it was."""
+    path = stage.home / "new.toml"
+    kept = path.read_text()
+    path.write_text(kept.replace("[server]\n", "[server]\nidle_timeout_s = 7\n"))
+    stage.write()
+    status, answer = stage.promote("--confirm")
+    path.write_text(kept)
+    assert status == 1
+    assert answer["error"]["code"] == "activation_requires_restart"
+    assert stage.journals()[-1]["error"] == "activation_requires_restart"
     stage.assert_whole("old")
 
 
