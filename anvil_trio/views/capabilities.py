@@ -1,8 +1,11 @@
-"""`GET /v1/models/capabilities`: what each tier takes, as configured and declared."""
+"""`GET /v1/models/capabilities`: what each tier and service takes, as configured and declared."""
 
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Literal
 
 from anvil_trio.config.model import RouterConfig
+from anvil_trio.facts import ServiceFacts, ServiceKind
 from anvil_trio.names import Alias
 from anvil_trio.views.declared import Declared, declared
 from anvil_trio.views.readiness import ReadinessBlock, VerdictOf
@@ -10,7 +13,21 @@ from anvil_trio.views.replica import DeclaredIdentity, Declares, Member, Verifie
 from anvil_trio.views.shape import ABSENT, Absent, Count, Shape
 from anvil_trio.views.tiers import TierRow, rows_of
 
-__all__ = ["CapabilitiesPage", "CapabilitiesRow", "project_capabilities"]
+__all__ = [
+    "SERVICE_PATHS",
+    "CapabilitiesPage",
+    "CapabilitiesRow",
+    "ServiceCapabilities",
+    "project_capabilities",
+]
+
+SERVICE_PATHS: Mapping[ServiceKind, tuple[str, ...]] = MappingProxyType({
+    "embedding": ("/v1/embeddings",),
+    "rerank": ("/v1/rerank",),
+    "stt": ("/v1/audio/transcriptions", "/v1/audio/translations"),
+    "tts": ("/v1/audio/speech",),
+})
+"""Where services of each kind are asked."""
 
 
 class Tools(Shape, frozen=True, kw_only=True):
@@ -45,7 +62,10 @@ class CapabilityLimits(Shape, frozen=True, kw_only=True):
 
 
 class CapabilitiesRow(Shape, frozen=True, kw_only=True):
-    """One tier's capabilities; a replica tier's has the last four keys."""
+    """One tier's capabilities; a replica tier's has the last four keys.
+
+    `realtime` is there, and true, for a tier that has sessions.
+    """
 
     object: Literal["model_capabilities"] = "model_capabilities"
     id: str
@@ -58,24 +78,57 @@ class CapabilitiesRow(Shape, frozen=True, kw_only=True):
     compat: DeclaredCompat
     limits: CapabilityLimits
     readiness: ReadinessBlock
+    realtime: bool | Absent = ABSENT
     members: list[Member] | Absent = ABSENT
     replica_identity: DeclaredIdentity | Absent | None = ABSENT
     deployment_identity_source: Declares | Absent = ABSENT
     runtime_deployment_identity_verified: Verified | Absent = ABSENT
 
 
+class ServiceCapabilities(Shape, frozen=True, kw_only=True):
+    """One service beside chat: what callers name it, and where it is asked."""
+
+    object: Literal["service_capabilities"] = "service_capabilities"
+    id: str
+    kind: ServiceKind
+    name: str
+    paths: list[str]
+    is_default: bool
+    sample_rate_hz: Count | None
+
+
 class CapabilitiesPage(Shape, frozen=True, kw_only=True):
-    """One row per tier."""
+    """One row per tier; where there are services beside chat, one row for each of those."""
 
     object: Literal["list"] = "list"
     data: list[CapabilitiesRow]
+    services: list[ServiceCapabilities] | Absent = ABSENT
 
 
 def project_capabilities(
-    config: RouterConfig, verdict_of: VerdictOf, *, only: Alias | None = None
+    config: RouterConfig,
+    verdict_of: VerdictOf,
+    *,
+    only: Alias | None = None,
+    services: Iterable[ServiceFacts] = (),
 ) -> CapabilitiesPage:
-    """One row per tier, in the order of the file; `only` leaves the tier of one alias."""
-    return CapabilitiesPage(data=[_row(one, verdict_of) for one in rows_of(config, only)])
+    """One row per tier and service, in the order of the file; `only` leaves one alias' tier."""
+    shown = [] if only is not None else [_service(each) for each in services]
+    return CapabilitiesPage(
+        data=[_row(one, verdict_of) for one in rows_of(config, only)],
+        services=shown or ABSENT,
+    )
+
+
+def _service(service: ServiceFacts) -> ServiceCapabilities:
+    return ServiceCapabilities(
+        id=service.id,
+        kind=service.kind,
+        name=service.name,
+        paths=list(SERVICE_PATHS[service.kind]),
+        is_default=service.is_default,
+        sample_rate_hz=service.sample_rate,
+    )
 
 
 def _row(one: TierRow, verdict_of: VerdictOf) -> CapabilitiesRow:
@@ -97,6 +150,7 @@ def _row(one: TierRow, verdict_of: VerdictOf) -> CapabilitiesRow:
             video_per_request=said.count("video_per_request"),
         ),
         readiness=shown.readiness.block,
+        realtime=tier.realtime or ABSENT,
         members=replica.members,
         replica_identity=replica.replica_identity,
         deployment_identity_source=replica.deployment_identity_source,

@@ -58,6 +58,7 @@ def _tier(tier: Tier) -> dict[str, JsonValue]:
         "dialect": tier.dialect.value,
         "privacy": tier.privacy,
         "tool_support": tier.tool_support,
+        "realtime": tier.realtime,
         "model": tier.model,
         "model_identity": tier.model_identity,
         "metadata_source": tier.metadata_source,

@@ -27,7 +27,8 @@ _CREATED = 1_700_000_000
 class Model(Shape, frozen=True, kw_only=True):
     """One configured alias, or one service beside chat, which alone has a `kind`.
 
-    A replica tier's alias has the last five keys.
+    `realtime` is there, and true, for the alias of a tier that has sessions. A replica tier's alias
+    has the last five keys.
     """
 
     id: str
@@ -40,6 +41,7 @@ class Model(Shape, frozen=True, kw_only=True):
     max_output_tokens: Count | None
     images_per_request: Count | Absent = ABSENT
     video_per_request: Count | Absent = ABSENT
+    realtime: bool | Absent = ABSENT
     kind: ServiceKind | Absent = ABSENT
     logical_tier: str | Absent = ABSENT
     members: list[Member] | Absent = ABSENT
@@ -124,6 +126,7 @@ def _shown(
         max_output_tokens=tier.max_output_tokens,
         images_per_request=ABSENT if images is None else images,
         video_per_request=ABSENT if videos is None else videos,
+        realtime=tier.realtime or ABSENT,
         logical_tier=tier.id if tier.is_replica else ABSENT,
         members=replica.members,
         replica_identity=replica.replica_identity,

@@ -87,7 +87,12 @@ async def _capacity(
 async def _capabilities(
     _house: House, generation: Generation, _question: Question, values: Values
 ) -> Page:
-    return project_capabilities(generation.config, generation.verdict_of, only=values.only)
+    return project_capabilities(
+        generation.config,
+        generation.verdict_of,
+        only=values.only,
+        services=generation.services.facts,
+    )
 
 
 async def _fingerprints(

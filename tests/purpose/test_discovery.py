@@ -6,7 +6,9 @@ from structlog.testing import capture_logs
 from anvil_trio.config.model import RouterConfig
 from anvil_trio.config.secrets import Secrets
 from anvil_trio.purpose.opening import open_services
+from anvil_trio.purpose.reading import KINDS
 from anvil_trio.views.fingerprint import public_sha256
+from anvil_trio.web.router import ROUTES
 from tests.purpose.stage import open_stage, service_config
 from tests.support.asgi import BEARER, request
 from tests.support.fake_upstream import FakeUpstream
@@ -42,6 +44,26 @@ async def test_a_service_has_an_entry_of_its_own(autojump_clock):
         for path in ("/v1/models/embed.main", "/v1/models"):
             answer = await request(stage.app, "GET", path, headers=theirs)
             assert b"embed.main" not in answer.body
+
+
+async def test_the_capabilities_page_says_where_services_are_asked(autojump_clock):
+    """One row for each, with paths that are there; none where one alias is asked about."""
+    async with open_stage() as stage:
+        page = (await request(stage.app, "GET", "/v1/models/capabilities")).json
+        assert [(row["id"], row["kind"], row["name"]) for row in page["services"]] == [
+            ("embed.main", "embedding", "embed.main"),
+            ("rank.main", "rerank", "rank.main"),
+            ("stt.main", "stt", "stt.main"),
+            ("tts.main.one", "tts", "tts.main.one"),
+        ]
+        assert [row["sample_rate_hz"] for row in page["services"]] == [None, None, None, 24_000]
+        for row in page["services"]:
+            assert all(("POST", path) in ROUTES for path in row["paths"])
+        assert sum(len(row["paths"]) for row in page["services"]) == len(KINDS)
+        query = b"model=llm.primary"
+        one = (await request(stage.app, "GET", "/v1/models/capabilities", query=query)).json
+        assert "services" not in one
+        assert "realtime" not in one["data"][0]
 
 
 def opened(config: RouterConfig, keys: dict[str, str]):

@@ -94,6 +94,9 @@ class LastByte:
         await self.let_go.wait()
         return END
 
+    async def open_stream(self) -> trio.abc.Stream:
+        raise AssertionError("a probe is a request")
+
     async def aclose(self) -> None:
         pass
 

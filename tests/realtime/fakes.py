@@ -148,10 +148,7 @@ class EngineEnd:
             if self._raw is not None:
                 return await self._raw(stream)
             async with trio.open_nursery() as nursery:
-                connection = WebSocketConnection(
-                    stream,  # type: ignore[arg-type]
-                    WSConnection(ConnectionType.SERVER),
-                )
+                connection = WebSocketConnection(stream, WSConnection(ConnectionType.SERVER))
                 nursery.start_soon(_read, connection)
                 with trio.CancelScope() as scope:
                     nursery.start_soon(_until_closed, connection, scope)

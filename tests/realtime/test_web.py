@@ -9,6 +9,7 @@ import trio
 from anvil_trio.config.model import ServerSettings
 from anvil_trio.config.policy import ClientCredential, ClientScope
 from anvil_trio.names import ClientId
+from anvil_trio.views.fingerprint import public_sha256
 from anvil_trio.web.asgi import App
 from anvil_trio.web.auth import Authenticator
 from tests.realtime.fakes import EngineEnd
@@ -349,3 +350,23 @@ async def test_authentication_may_be_off(autojump_clock):
         assert foreign.refusal == (403, "authorization_scope_denied")
         socket.leave()
         await trio.testing.wait_all_tasks_blocked()
+
+
+async def test_a_tier_with_sessions_is_named(autojump_clock):
+    """Its alias and its capabilities say so; the surface's description has the path."""
+    async with open_stage() as stage:
+        app = app_of(stage)
+        (model,) = (await request(app, "GET", "/v1/models")).json["data"]
+        assert model["realtime"] is True
+        (row,) = (await request(app, "GET", "/v1/models/capabilities")).json["data"]
+        assert row["realtime"] is True
+        described = (await request(app, "GET", "/openapi.json")).json
+        assert "101" in described["paths"][PATH]["get"]["responses"]
+
+
+def test_the_public_digest_covers_sessions():
+    """Whether a tier has them is promised to clients."""
+    plain = realtime_config()
+    (tier,) = plain.tiers
+    without = plain.model_copy(update={"tiers": (tier.model_copy(update={"realtime": False}),)})
+    assert public_sha256(plain) != public_sha256(without)

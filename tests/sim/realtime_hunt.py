@@ -5,7 +5,7 @@ from functools import partial
 
 from structlog.testing import capture_logs
 
-from tests.realtime import test_sessions
+from tests.realtime import test_opening, test_patience, test_sessions
 from tests.sim import realtime_scenario, realtime_sweep
 from tests.support.directed import directed
 from tests.support.sim import run_seeded, sweep
@@ -18,7 +18,7 @@ SWEPT = (("talk", "cancelled"), ("talk", "goodbye"), ("stalled", "left"), ("brok
 def hunt(seed: int) -> None:
     """One whole world; before the first the directed tests, and now and then some sweeps."""
     if seed == 0:
-        for name, test in directed(test_sessions):
+        for name, test in directed(test_sessions, test_opening, test_patience):
             try:
                 with capture_logs():
                     run_seeded(seed, lambda _rng: test())  # noqa: B023

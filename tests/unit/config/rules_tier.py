@@ -94,6 +94,7 @@ KEYS = [
     ),
     changed("privacy is local", "privacy", '"local"', '"cloud"', "must be one of: local"),
     changed("tool_support is a boolean", "tool_support", "false", "1", FLAG),
+    changed("realtime is a boolean", "realtime", "true", "1", FLAG),
     changed(
         "auth_env names a variable",
         "auth_env",
@@ -334,6 +335,12 @@ QUIRKS = [
         "true",
         '"yes"',
         FLAG,
+    ),
+    Rule(
+        "realtime is for dialect openai",
+        tier(realtime="true"),
+        tier(realtime="true", dialect='"anthropic"'),
+        f"{TIER}.realtime: is allowed only with dialect openai",
     ),
     Rule(
         "strip_reasoning_history is for dialect openai",

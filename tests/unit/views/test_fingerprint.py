@@ -27,6 +27,7 @@ def test_the_digest_covers_exactly_the_public_keys():
         "dialect",
         "privacy",
         "tool_support",
+        "realtime",
         "model",
         "model_identity",
         "metadata_source",

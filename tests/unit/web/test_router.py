@@ -27,6 +27,7 @@ def test_each_route_says_who_may_use_it():
         ("POST", "/v1/audio/transcriptions"): Scope.OPERATOR,
         ("POST", "/v1/audio/translations"): Scope.OPERATOR,
         ("POST", "/v1/audio/speech"): Scope.OPERATOR,
+        ("GET", "/v1/realtime"): Scope.INFERENCE_USE,
         ("GET", "/v1/models"): Scope.INFERENCE_USE,
         ("GET", "/v1/models/capacity"): Scope.INFERENCE_USE,
         ("GET", "/v1/models/{model}"): Scope.INFERENCE_USE,

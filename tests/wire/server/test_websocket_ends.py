@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 import trio
@@ -44,7 +45,7 @@ class Listener:
 
 
 @asynccontextmanager
-async def shaken(app: Listener, **options: object) -> AsyncIterator[tuple[Served, RawClient]]:
+async def shaken(app: Listener, **options: Any) -> AsyncIterator[tuple[Served, RawClient]]:
     """A client whose handshake was accepted."""
     async with serving(app, **options) as served, await served.connect() as client:
         await client.send(HANDSHAKE)
