@@ -10,6 +10,7 @@ import click
 from anvil_trio import __version__
 from anvil_trio.cli.demo import demo, demo_engine
 from anvil_trio.cli.exits import Exit
+from anvil_trio.cli.media import media
 from anvil_trio.cli.router import router
 from anvil_trio.cli.running import silence_stdout
 from anvil_trio.cli.serves import serves
@@ -29,7 +30,7 @@ def anvil_serving() -> None:
     """One name in front of several identical language-model servers on one machine."""
 
 
-for _command in (router, serves, topology, demo, demo_engine):
+for _command in (router, serves, media, topology, demo, demo_engine):
     anvil_serving.add_command(_command)
 
 

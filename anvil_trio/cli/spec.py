@@ -44,6 +44,7 @@ class Authority(StrEnum):
 _AUTHORITIES = {
     "demo": Authority.SERVES,
     "demo-engine": Authority.SERVES,
+    "media approve": Authority.CHANGES,
     "router install-config": Authority.CHANGES,
     "router quiesce": Authority.CHANGES,
     "router readmit": Authority.CHANGES,

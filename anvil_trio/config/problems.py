@@ -35,7 +35,6 @@ class ProblemCode(StrEnum):
     CONFLICT = "conflict"
     DUPLICATE = "duplicate"
     UNKNOWN_REFERENCE = "unknown_reference"
-    NOT_AVAILABLE_YET = "not_available_yet"
     SECRET_UNRESOLVED = "secret_unresolved"  # noqa: S105 - the name of a fault
     FILE_UNREADABLE = "file_unreadable"
 
@@ -51,8 +50,6 @@ class ConfigProblem:
     @property
     def line(self) -> str:
         """The fault in one line: the key path and the rule it breaks."""
-        if self.code is ProblemCode.NOT_AVAILABLE_YET:
-            return f"{self.code.value}: {self.path}"
         return f"{self.path}: {self.message}" if self.path else self.message
 
 

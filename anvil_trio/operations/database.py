@@ -4,15 +4,21 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
 import outcome
 
-from anvil_trio.operations.schema import FutureSchema, migrate
+from anvil_trio.operations.schema import FutureSchema, is_current, migrate
 
-__all__ = ["DatabaseFault", "DatabaseUnusable", "open_database", "run_batch"]
+__all__ = [
+    "DatabaseFault",
+    "DatabaseUnusable",
+    "open_database",
+    "run_batch",
+    "visit_database",
+]
 
 Book = TypeVar("Book")
 _OWNER_ONLY = 0o600
@@ -22,7 +28,7 @@ _PRAGMAS = (
     "PRAGMA synchronous = FULL",  # what was answered is on the disk
     "PRAGMA foreign_keys = ON",
     "PRAGMA trusted_schema = OFF",
-    "PRAGMA busy_timeout = 2000",  # a reader from outside, such as a backup
+    "PRAGMA busy_timeout = 2000",  # an operator's command, a backup
 )
 
 
@@ -52,20 +58,39 @@ def open_database(path: Path) -> Iterator[sqlite3.Connection]:
             connection.close()
 
 
+@contextmanager
+def visit_database(path: Path) -> Iterator[sqlite3.Connection]:
+    """The database of a router that may be at work on it; raises DatabaseUnusable.
+
+    There must be one, of this program's version: a visitor makes and changes no tables.
+    """
+    try:
+        uri = f"{path.absolute().as_uri()}?mode=rw"
+        with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as connection:
+            connection.row_factory = sqlite3.Row
+            for pragma in _PRAGMAS[1:]:
+                connection.execute(pragma)
+            if not is_current(connection):
+                raise DatabaseUnusable
+            yield connection
+    except (sqlite3.Error, ValueError):  # ValueError: a null character
+        raise DatabaseUnusable from None
+
+
 def run_batch(
     connection: sqlite3.Connection, book: Book, calls: "Sequence[Callable[[Book], object]]"
 ) -> list[outcome.Outcome[object]]:
     """Each call's outcome, in order; all that they changed is on the disk, in one transaction.
 
-    A call that raises has changed nothing. Where the transaction fails, each call that did not
-    fail by itself raises DatabaseFault.
+    A call that raises has changed nothing. Where the database fails, at whichever call, each of
+    them raises DatabaseFault and none has changed anything.
     """
     try:
-        connection.execute("BEGIN")
+        connection.execute("BEGIN IMMEDIATE")  # waits for an operator's command, if there is one
         outcomes = [_run_one(connection, book, call) for call in calls]
         connection.execute("COMMIT")
     except sqlite3.Error:
-        if connection.in_transaction:
+        with suppress(sqlite3.Error):  # it may not even have begun
             connection.execute("ROLLBACK")
         return [outcome.Error(DatabaseFault()) for _ in calls]
     return outcomes

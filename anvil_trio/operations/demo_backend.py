@@ -4,14 +4,16 @@ Its jobs are in memory. A process that is killed forgets them, and the reconcile
 again: the same words make the same bytes.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import trio
 
 from anvil_trio.operations.aside import Aside
 from anvil_trio.operations.backend import (
     Absent,
+    BackendUnavailable,
     Done,
     Found,
     Job,
@@ -21,6 +23,7 @@ from anvil_trio.operations.backend import (
     TooLarge,
     Waiting,
 )
+from anvil_trio.operations.model import Scalar
 from anvil_trio.operations.picture import draw
 
 __all__ = ["DemoBackend"]
@@ -29,12 +32,14 @@ _QUEUE_S = 0.1
 _STEP_S = 0.05
 _DEFAULT_STEPS = 10
 _MAX_STEPS = 2000
-_KEPT = 1024
+_KEPT = 4096  # some hundred bytes each; more than may be under way
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    job: Job
+    name: str
+    values: Mapping[str, Scalar] = field(repr=False)
+    digests: Mapping[str, bytes] = field(repr=False)  # of the artifacts, which nobody needs whole
     starts_s: float
     ends_s: float
 
@@ -63,9 +68,15 @@ class DemoBackend:
         await trio.lowlevel.checkpoint()
         if job.recipe.workflow.output_media_type != "image/png":
             return Rejected()
-        starts_s = trio.current_time() + _QUEUE_S
-        self._jobs[job.key] = _Asked(job, starts_s, starts_s + _STEP_S * _steps(job))
-        while len(self._jobs) > _KEPT:  # the oldest has long been fetched
+        workflow, starts_s = job.recipe.workflow, trio.current_time() + _QUEUE_S
+        self._jobs[job.key] = _Asked(
+            f"{workflow.id} {workflow.version}",
+            job.values,
+            {name: hashlib.sha256(data).digest() for name, data in job.artifacts.items()},
+            starts_s,
+            starts_s + _STEP_S * _steps(job.values),
+        )
+        if len(self._jobs) > _KEPT:  # the oldest has long been fetched
             del self._jobs[next(iter(self._jobs))]
         return job.key
 
@@ -76,10 +87,10 @@ class DemoBackend:
 
     async def fetch(self, output: Output, max_bytes: int) -> bytes:
         """The picture, drawn now."""
-        job = self._jobs[output.words[0]].job
-        workflow = job.recipe.workflow
-        name = f"{workflow.id} {workflow.version}"
-        data = await self._aside(lambda: draw(name, job.values, job.artifacts))
+        asked = self._jobs.get(output.words[0])
+        if asked is None:
+            raise BackendUnavailable
+        data = await self._aside(lambda: draw(asked.name, asked.values, asked.digests))
         if len(data) > max_bytes:
             raise TooLarge
         return data
@@ -100,8 +111,8 @@ class DemoBackend:
         await trio.lowlevel.checkpoint()
 
 
-def _steps(job: Job) -> int:
-    steps = job.values.get("steps")
+def _steps(values: Mapping[str, Scalar]) -> int:
+    steps = values.get("steps")
     if isinstance(steps, bool) or not isinstance(steps, int):
         return _DEFAULT_STEPS
     return min(max(steps, 0), _MAX_STEPS)

@@ -158,7 +158,11 @@ class Driver:
             return await self._fail(operation, taken)
         change = self._change(operation, State.COMPLETED, artifacts=taken)
         limit = self._keeping.max_stored_bytes
-        done = await self._writer.ask(lambda store: store.complete(change, limit))
+        try:
+            done = await self._writer.ask(lambda store: store.complete(change, limit))
+        except DatabaseFault:
+            await self._ingest.drop(taken)  # or each attempt would leave its files
+            raise
         if isinstance(done, Operation):
             self._bells.ring(operation.id)
             return True

@@ -35,7 +35,12 @@ class ArtifactFiles:
     def write(self, artifact_id: str, data: bytes) -> None:
         """Keep the bytes: on the disk when it returns, or not there at all."""
         path = self._path(artifact_id)
-        replace_whole(path, data, beside=_part(path))
+        try:
+            replace_whole(path, data, beside=_part(path))
+        except OSError:
+            with suppress(OSError):
+                _part(path).unlink(missing_ok=True)
+            raise
 
     def read(self, artifact_id: str, start: int, length: int) -> bytes:
         """At most `length` bytes from `start`."""

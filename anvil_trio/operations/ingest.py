@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from anvil_trio.operations.aside import Aside
-from anvil_trio.operations.backend import Backend, Output, TooLarge
+from anvil_trio.operations.backend import Backend, BackendUnavailable, Output, TooLarge
 from anvil_trio.operations.files import ArtifactFiles
 from anvil_trio.operations.ids import Token, new_artifact_id
 from anvil_trio.operations.model import Artifact, FailureCode, Operation
@@ -39,14 +39,18 @@ class Ingest:
     ) -> list[Artifact] | FailureCode:
         """What was written, for its rows to be added; nothing is left if it has a fault.
 
-        Raises BackendUnavailable and OSError; cancelled or raised, files may be left that no row is
-        about. They go at the next start.
+        Raises BackendUnavailable and OSError, and leaves nothing then. Cancelled, files may be left
+        that no row is about; they go at the next start.
         """
         if not 0 < len(outputs) <= MAX_OUTPUTS:
             return FailureCode.OUTPUT_TOO_LARGE if outputs else FailureCode.OUTPUT_INVALID
         artifacts = list[Artifact]()
         for output in outputs:
-            found = await self._take_one(operation, media_type, output, at_s)
+            try:
+                found = await self._take_one(operation, media_type, output, at_s)
+            except (BackendUnavailable, OSError):
+                await self.drop(artifacts)
+                raise
             if isinstance(found, FailureCode):
                 await self.drop(artifacts)
                 return found

@@ -2,7 +2,7 @@
 
 import sqlite3
 
-__all__ = ["FutureSchema", "migrate"]
+__all__ = ["FutureSchema", "is_current", "migrate"]
 
 
 class FutureSchema(Exception):  # noqa: N818 - named by what was found, as trio does
@@ -32,8 +32,8 @@ CREATE TABLE operations (
     is_stop_owed INTEGER NOT NULL DEFAULT 0,
     UNIQUE (principal, workflow_id, version, idempotency_key)
 ) STRICT;
-CREATE INDEX operations_unfinished ON operations (created_s)
-    WHERE ended_s IS NULL OR is_stop_owed;
+CREATE INDEX operations_open ON operations (created_s) WHERE ended_s IS NULL;
+CREATE INDEX operations_owing ON operations (created_s) WHERE is_stop_owed;
 CREATE INDEX operations_ended ON operations (ended_s) WHERE ended_s IS NOT NULL;
 CREATE TABLE events (
     operation_id TEXT NOT NULL REFERENCES operations (id) ON DELETE CASCADE,
@@ -66,8 +66,19 @@ def migrate(connection: sqlite3.Connection) -> None:
     A process that is killed meanwhile finds the version before or the one after. Raises
     FutureSchema, and sqlite3.Error.
     """
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if not isinstance(version, int) or not 0 <= version <= len(_STEPS):
+    version = _version(connection)
+    if not 0 <= version <= len(_STEPS):
         raise FutureSchema
     for number, script in enumerate(_STEPS[version:], start=version + 1):
         connection.executescript(f"BEGIN; {script} PRAGMA user_version = {number}; COMMIT;")
+
+
+def is_current(connection: sqlite3.Connection) -> bool:
+    """Whether the tables are of this version. Raises sqlite3.Error."""
+    return _version(connection) == len(_STEPS)
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    assert isinstance(version, int), "so SQLite keeps it"
+    return version

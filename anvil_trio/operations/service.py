@@ -116,7 +116,9 @@ class OperationService:
             yield found
             return
         with self._bells.listening(operation_id) as bell:
-            yield _Feed(self._writer, bell, operation_id, after_sequence)
+            yield _Feed(
+                self._writer, bell, operation_id, min(max(after_sequence, 0), found.sequence)
+            )
 
     async def artifact(self, principal: str, artifact_id: str) -> Artifact | Refusal:
         """One artifact that has not expired."""

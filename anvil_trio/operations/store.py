@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from anvil_trio.operations.ids import is_artifact_id, is_operation_id
 from anvil_trio.operations.inputs import Inputs
 from anvil_trio.operations.model import (
     Artifact,
@@ -151,6 +152,8 @@ class Store:
 
     def artifact(self, principal: str, artifact_id: str, at_s: float) -> Artifact | None:
         """One of the principal's own that has not expired."""
+        if not is_artifact_id(artifact_id):
+            return None
         row = self._db.execute(
             "SELECT * FROM artifacts WHERE id = ? AND principal = ? AND expires_s > ?",
             (artifact_id, principal, at_s),
@@ -165,9 +168,19 @@ class Store:
     def unfinished(self) -> list[str]:
         """Every operation that somebody has to see to, the oldest first."""
         rows = self._db.execute(
-            "SELECT id FROM operations WHERE ended_s IS NULL OR is_stop_owed ORDER BY created_s, id"
+            "SELECT id, created_s FROM operations WHERE ended_s IS NULL"
+            " UNION SELECT id, created_s FROM operations WHERE is_stop_owed"
+            " ORDER BY created_s, id"
         )
         return [row["id"] for row in rows]
+
+    def awaiting(self) -> list[Operation]:
+        """Every operation that awaits approval, whoever's it is, the oldest first."""
+        rows = self._db.execute(
+            "SELECT * FROM operations WHERE state = ? ORDER BY created_s, id",
+            (State.AWAITING_APPROVAL,),
+        )
+        return [self._operation(row) for row in rows.fetchall()]
 
     def count_loss(self, operation_id: str) -> None:
         """The backend forgot the job once more, and with it what it called it."""
@@ -270,6 +283,8 @@ class Store:
         )
 
     def _row(self, operation_id: str) -> sqlite3.Row | None:
+        if not is_operation_id(operation_id):  # text that the database might not even take
+            return None
         row = self._db.execute("SELECT * FROM operations WHERE id = ?", (operation_id,)).fetchone()
         assert row is None or isinstance(row, sqlite3.Row)
         return row

@@ -19,7 +19,6 @@ from anvil_trio.config.model import (
     Tier,
 )
 from anvil_trio.config.parse import ConfigError, parse_config
-from anvil_trio.config.pending import PENDING_IN_TIER
 from tests.house.tree import ROOT
 
 PAGE = (ROOT / "docs" / "CONFIGURATION.md").read_text(encoding="utf-8")
@@ -49,11 +48,6 @@ TABLES_OF = {
         "tool_support": "required",
     },
     "## `[server]`": {"shutdown_timeout_s": "`total_timeout_s`"},
-}
-PENDING = {
-    "## `[server]`": (),
-    "## `[router]`": (),
-    "## `[[router.tiers]]`": PENDING_IN_TIER,
 }
 
 
@@ -120,13 +114,6 @@ def test_each_table_lists_every_key_with_its_default(heading: str) -> None:
     """No key is missing, none is too many, and the defaults are the parser's."""
     found = {key: default for key, (default, _) in section(heading).items()}
     assert found == expected(heading)
-
-
-@pytest.mark.parametrize("heading", PENDING)
-def test_what_does_not_exist_yet_is_marked(heading: str) -> None:
-    """The marked keys are those that the parser refuses."""
-    marked = {key for key, (_, rule) in section(heading).items() if "*not yet" in rule.lower()}
-    assert marked == set(PENDING[heading])
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,7 @@ def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
     assert told(tmp_path, state_db=path) == NOT_OURS
     assert path.read_bytes().startswith(b"words")
     assert told(tmp_path, state_db=path / "below") == NOT_OURS
+    assert told(tmp_path, state_db=tmp_path) == NOT_OURS
 
 
 def test_the_folder_and_the_registry_must_be_there(tmp_path: Path) -> None:
@@ -144,6 +145,15 @@ def test_a_database_that_fails_is_believed_in_nothing(tmp_path: Path) -> None:
         assert connection.execute("SELECT count(*) FROM seen").fetchone()[0] == 0
 
 
+def test_a_database_that_cannot_even_begin_refuses_everybody(tmp_path: Path) -> None:
+    """There is nothing to undo then."""
+    with open_database(tmp_path / "db") as connection:
+        store = Store(connection)
+    (found,) = run_batch(connection, store, [lambda book: book.used_bytes()])
+    assert isinstance(found, outcome.Error)
+    assert isinstance(found.error, DatabaseFault)
+
+
 async def test_where_the_database_fails_the_service_says_so(
     tmp_path: Path, autojump_clock: MockClock
 ) -> None:
@@ -157,6 +167,7 @@ async def test_where_the_database_fails_the_service_says_so(
             service._writer.close()
             assert [event async for event in feed] == []
         assert await service.operation(ME, operation.id) == unavailable
+        assert await service.census() == []
         assert await service.cancel(ME, operation.id) == unavailable
         assert await service.submit(ME, ask("other")) == unavailable
         assert await service.artifact(ME, "art_" + "a" * 32) == unavailable

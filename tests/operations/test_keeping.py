@@ -1,14 +1,17 @@
 """What is kept of an operation, for how long, and what is not."""
 
 import math
+import os
+import sqlite3
 from pathlib import Path
 
 import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from anvil_trio.operations.backend import Done, Output
+from anvil_trio.operations.backend import BackendUnavailable, Done, Output
 from anvil_trio.operations.driver import Pace
+from anvil_trio.operations.files import ArtifactFiles
 from anvil_trio.operations.model import (
     Artifact,
     FailureCode,
@@ -18,6 +21,7 @@ from anvil_trio.operations.model import (
     State,
 )
 from anvil_trio.operations.reconciler import SWEEP_S
+from anvil_trio.operations.store import Change, Store
 from tests.operations.stage import (
     ME,
     Scripted,
@@ -205,3 +209,107 @@ async def test_files_that_no_row_is_about_are_gone_at_the_next_start(
     async with open_service(tmp_path, backend) as service:
         (made,) = (await looked_at(service, operation)).artifact_ids
         assert {path.name for path in folder.iterdir()} == {made, "notes.txt"}
+
+
+async def test_a_file_that_is_lost_is_told_apart_from_a_disk_that_fails(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    """The one is not there any more, the other may be again."""
+    backend = Scripted()
+    async with open_service(tmp_path, backend) as service:
+        operation = await submitted(service)
+        backend.finish()
+        await seen(service, operation.id)
+        (made,) = (await looked_at(service, operation)).artifact_ids
+        artifact = await service.artifact(ME, made)
+        assert isinstance(artifact, Artifact)
+        path = tmp_path / "artifacts" / made
+        path.unlink()
+        found = await service.read_artifact(artifact, 0, 10)
+        assert found == Refusal(RefusalCode.ARTIFACT_NOT_FOUND)
+        path.mkdir()
+        found = await service.read_artifact(artifact, 0, 10)
+        assert found == Refusal(RefusalCode.UNAVAILABLE)
+
+
+async def test_several_listeners_hear_of_one_operation(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    """Each to its end, and one that leaves early takes nothing from the others."""
+    backend, heard = Scripted(), list[list[str]]()
+    async with open_service(tmp_path, backend) as service:
+        operation = await submitted(service)
+
+        async def listen() -> None:
+            heard.append(await seen(service, operation.id))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(listen)
+            nursery.start_soon(listen)
+            with trio.move_on_after(1):
+                await seen(service, operation.id)
+            backend.finish()
+        assert len(heard) == 2
+        assert heard[0] == heard[1]
+        assert heard[0][-1] == "completed"
+
+
+async def test_what_breaks_off_while_files_come_leaves_none(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    """Neither a backend that goes away nor a database that fails fills the disk, however often."""
+
+    class Leaving(Scripted):
+        async def fetch(self, output: Output, max_bytes: int) -> bytes:
+            if output.words == ("b",) and trio.current_time() < 1000:
+                raise BackendUnavailable
+            return await super().fetch(output, max_bytes)
+
+    backend, folder = Leaving(), tmp_path / "artifacts"
+    async with open_service(tmp_path, backend) as service:
+        operation = await submitted(service)
+        await wait_all_tasks_blocked()
+        backend.finish("a", "b")
+        await trio.sleep(500)
+        assert list(folder.iterdir()) == []
+        assert (await seen(service, operation.id))[-1] == "completed"
+        assert len(list(folder.iterdir())) == 2
+
+
+async def test_a_database_that_fails_at_the_last_step_leaves_no_files(
+    tmp_path: Path, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The files come again with the next attempt."""
+    complete, failures = Store.complete, list[float]()
+
+    def failing(store: Store, change: Change, max_stored_bytes: int) -> object:
+        if trio.current_time() < 1000:
+            failures.append(trio.current_time())
+            raise sqlite3.OperationalError
+        return complete(store, change, max_stored_bytes)
+
+    monkeypatch.setattr(Store, "complete", failing)
+    backend, folder = Scripted(), tmp_path / "artifacts"
+    async with open_service(tmp_path, backend) as service:
+        operation = await submitted(service)
+        backend.finish()
+        await trio.sleep(500)
+        assert len(failures) > 5
+        assert list(folder.iterdir()) == []
+        assert (await seen(service, operation.id))[-1] == "completed"
+        assert len(list(folder.iterdir())) == 1
+
+
+def test_a_file_that_cannot_be_written_leaves_no_half(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk may be full because of it."""
+    files = ArtifactFiles(tmp_path)
+
+    def full(_: int) -> None:
+        raise OSError
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match=r"^$"):
+        files.write("art_" + "a" * 32, b"data")
+    assert list(tmp_path.iterdir()) == []

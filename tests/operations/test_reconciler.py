@@ -1,28 +1,38 @@
 """How operations come on, whatever the backend and the clock do."""
 
 import math
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import trio
+from structlog.testing import capture_logs
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from anvil_trio.actors.supervise import open_actors
 from anvil_trio.operations.backend import Broken, Found, Job, Running
+from anvil_trio.operations.bells import Bells
+from anvil_trio.operations.database import DatabaseFault
 from anvil_trio.operations.driver import Pace
 from anvil_trio.operations.model import (
     FailureCode,
     Operation,
     State,
 )
+from anvil_trio.operations.reconciler import Reconciler
 from tests.operations.stage import (
     ME,
     REGISTRY,
     Scripted,
     ask,
+    crashed,
     failure,
+    here,
     looked_at,
     open_service,
     seen,
     submitted,
+    wall,
 )
 
 FOR_EVER = Pace(poll_s=60.0, max_age_s=math.inf)
@@ -214,3 +224,59 @@ async def test_a_bug_in_one_operation_leaves_the_others_alone(
     async with open_service(tmp_path, sound := Scripted(jobs=backend.jobs)) as service:
         sound.finish()
         assert (await seen(service, first.id))[-1] == "completed"
+
+
+async def test_a_bug_of_a_backend_s_news_costs_only_the_news(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    """It is told of, and operations are polled."""
+    told = list[str]()
+
+    class Deaf(Scripted):
+        async def watch(self, news: Callable[[str], None]) -> None:
+            await trio.lowlevel.checkpoint()
+            raise RuntimeError
+
+    backend = Deaf()
+    async with open_service(tmp_path, backend, lambda name, _: told.append(name)) as service:
+        operation = await submitted(service)
+        await wait_all_tasks_blocked()
+        backend.finish()
+        assert (await seen(service, operation.id))[-1] == "completed"
+    assert told == ["reconciler"]
+
+
+async def test_a_database_that_is_away_at_start_is_asked_again(autojump_clock: MockClock) -> None:
+    """What was unfinished is then taken up, and the line says so of every sweep that was not."""
+    asked, driven = list[float](), list[str]()
+
+    class Away:
+        async def ask(self, call: object) -> list[str]:
+            await trio.lowlevel.checkpoint()
+            asked.append(trio.current_time())
+            if trio.current_time() < 10:
+                raise DatabaseFault
+            return ["op_a"]
+
+    class Noting:
+        async def drive(self, operation_id: str) -> None:
+            await trio.lowlevel.checkpoint()
+            driven.append(operation_id)
+
+    keeping = SimpleNamespace(
+        retention_s=60, aside=here, files=SimpleNamespace(remove=lambda names: None)
+    )
+    reconciler = Reconciler(
+        Noting(),  # type: ignore[arg-type]
+        Away(),  # type: ignore[arg-type]
+        Scripted(),
+        keeping,  # type: ignore[arg-type]
+        Bells(),
+        wall,
+    )
+    with capture_logs() as lines:
+        async with open_actors(crashed) as actors:
+            actors.start(reconciler)
+            await trio.sleep(30)
+    assert driven == ["op_a"]
+    assert [line["event"] for line in lines] == ["operations_not_saved"]

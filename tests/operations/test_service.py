@@ -136,7 +136,10 @@ async def test_what_is_anothers_is_not_there(tmp_path: Path, autojump_clock: Moc
             assert feed == NOT_FOUND
         found = await service.artifact("other", done.artifact_ids[0])
         assert found == Refusal(RefusalCode.ARTIFACT_NOT_FOUND)
-        assert await service.operation(ME, "op_unknown") == NOT_FOUND
+        for unknown in ("op_unknown", "op_" + "x" * 32, "", "\ud800", "\0"):
+            assert await service.operation(ME, unknown) == NOT_FOUND
+            assert await service.cancel(ME, unknown) == NOT_FOUND
+            assert await service.artifact(ME, unknown) == found
 
 
 async def test_events_are_told_as_they_come_and_from_where_one_left_off(
@@ -165,9 +168,13 @@ async def test_events_are_told_as_they_come_and_from_where_one_left_off(
         async with service.events(ME, operation.id, after_sequence=4) as feed:
             assert isinstance(feed, AsyncIterator)
             assert [event.sequence async for event in feed] == [5, 6]
-        async with service.events(ME, operation.id, after_sequence=6) as feed:
+        for seen_up_to in (6, 7, 10**30):
+            async with service.events(ME, operation.id, after_sequence=seen_up_to) as feed:
+                assert isinstance(feed, AsyncIterator)
+                assert [event async for event in feed] == []
+        async with service.events(ME, operation.id, after_sequence=-1) as feed:
             assert isinstance(feed, AsyncIterator)
-            assert [event async for event in feed] == []
+            assert len([event async for event in feed]) == 6
 
 
 async def test_a_cancel_is_final_at_once_and_the_backend_hears_of_it(

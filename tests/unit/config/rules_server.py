@@ -30,12 +30,6 @@ def server(*lines: str) -> str:
     return config(server=lines)
 
 
-def not_yet(key: str, good: str, bad: str, message: str, *, name: str) -> Rule:
-    """A rule of a key that is refused even where it is obeyed."""
-    told = f"not_available_yet: server.{key}"
-    return Rule(f"{key} {name}", server(AUTH, good), server(AUTH, bad), message, told)
-
-
 RULES = [
     Rule(
         "auth_env names an environment variable",

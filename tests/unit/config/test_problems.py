@@ -25,12 +25,6 @@ def test_problems_are_told_once_in_the_order_of_their_paths() -> None:
     assert isinstance(error, ValueError)
 
 
-def test_what_is_not_available_yet_is_told_the_other_way_round() -> None:
-    """The fixed word comes first, then the key path."""
-    later = ConfigProblem("server.a", ProblemCode.NOT_AVAILABLE_YET, "is not available yet")
-    assert later.line == "not_available_yet: server.a"
-
-
 def test_a_problem_of_the_whole_file_has_no_path() -> None:
     """Its message stands alone."""
     assert problem("").line == "is wrong"

@@ -66,22 +66,17 @@ AUDIO: Keys = {
 
 
 class Rule(NamedTuple):
-    """One sentence of the rules: a file that obeys it, one that does not, and what is said.
-
-    `told` is the whole message about the file that obeys: empty, or that something is not
-    available yet.
-    """
+    """One sentence of the rules: a file that obeys it, one that does not, and what is said."""
 
     name: str
     good: str
     bad: str
     message: str
-    told: str = ""
 
 
 def in_order(*lines: str) -> str:
     """A message of several lines, sorted by key path."""
-    places = [(line.removeprefix("not_available_yet: ").split(": ")[0], line) for line in lines]
+    places = [(line.split(": ")[0], line) for line in lines]
     return "\n".join(line for _, line in sorted(places))
 
 

@@ -7,6 +7,7 @@ from anvil_trio.operations.ids import (
     ARTIFACT_FILE,
     is_artifact_id,
     is_idempotency_key,
+    is_operation_id,
     job_key,
     new_artifact_id,
     new_operation_id,
@@ -20,7 +21,9 @@ def test_ids_are_opaque_and_never_the_same() -> None:
     assert all(is_artifact_id(each) and ARTIFACT_FILE.fullmatch(each) for each in made)
     operation = new_operation_id(secrets.token_urlsafe)
     assert operation.startswith("op_")
-    assert len(operation) == 35
+    assert is_operation_id(operation)
+    assert not is_operation_id(operation + "\n")
+    assert not is_artifact_id(operation)
 
 
 def test_a_job_is_called_the_same_after_a_restart() -> None:

@@ -19,14 +19,12 @@ from anvil_trio.operations.backend import (
     TooLarge,
     Waiting,
 )
-from anvil_trio.operations.backends import make_backend
 from anvil_trio.operations.comfyui import ComfyUi
-from anvil_trio.operations.demo_backend import DemoBackend
 from anvil_trio.operations.driver import Pace
 from anvil_trio.operations.model import Operation, Workflow
 from anvil_trio.operations.recipe import Recipe, Target
 from anvil_trio.upstream.transport import MemberTransport
-from tests.operations.stage import ME, ask, open_service, seen, settings, submitted
+from tests.operations.stage import ME, ask, open_service, seen, submitted
 from tests.support.fake_comfyui import FakeComfyUi, fake_comfyui
 from tests.support.wire import serving, until
 from tests.support.wire_apps import Receive, Scope, Send
@@ -229,11 +227,3 @@ async def test_an_operation_runs_on_it_from_end_to_end(tmp_path: Path) -> None:
                     await trio.sleep(0.01)
             states = await seen(service, operation.id)
             assert states[-1] == "completed"
-
-
-def test_the_settings_choose_the_backend(tmp_path: Path) -> None:
-    """An address is a ComfyUI's; without one it is the embedded one."""
-    url = "http://127.0.0.1:8188"
-    assert isinstance(make_backend(settings(tmp_path), MemberTransport), DemoBackend)
-    there = make_backend(settings(tmp_path, backend_url=url), MemberTransport)
-    assert isinstance(there, ComfyUi)
