@@ -166,6 +166,7 @@ async def test_a_body_has_its_bound(path, media, autojump_clock):
     answer = await media.post(path, at_most + b" ")
     assert (answer.status, answer.json["error"]["code"]) == (413, -32600)
     assert answer.json["error"]["data"] == {"code": "payload_too_large"}
+    assert answer.headers[b"cache-control"] == b"no-store"
     assert answer.json["id"] is None
 
 
@@ -201,6 +202,27 @@ async def test_a_bug_is_an_internal_error(path, media, autojump_clock):
     answer = await media.post(path, document, said={"a2a-version": "1.0"})
     assert (answer.status, answer.json["error"]["code"]) == (500, -32603)
     assert b"kanarie" not in answer.body
+    assert await entered(media) == 0
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/a2a", "/artifacts/art_" + "0" * 32])
+async def test_a_service_that_does_not_answer(path, media, autojump_clock):
+    """504 after `total_timeout_s`, and the place is free again."""
+
+    async def hang(*_asked):
+        await trio.sleep_forever()
+
+    media.service.operation = media.service.artifact = hang
+    began_at = trio.current_time()
+    if path == "/mcp":
+        answer = await media.mcp(tool_call("media_job_status", jobId="x"))
+    elif path == "/a2a":
+        answer = await media.a2a(a2a_call("GetTask", id="x"))
+    else:
+        answer = await media.get(path)
+    assert (answer.status, trio.current_time() - began_at) == (504, pytest.approx(900))
+    assert b"request_timeout" in answer.body
+    assert media.small.records[-1].workload_outcome == "timeout"
     assert await entered(media) == 0
 
 

@@ -40,7 +40,7 @@ async def call(client: Client, name: str, **arguments: object) -> dict[str, Any]
 
 async def until_ended(client: Client, job_id: str) -> dict[str, Any]:
     """The job when it has ended."""
-    with trio.fail_after(30):
+    with trio.fail_after(50):
         while True:
             job = await call(client, "media_job_status", jobId=job_id)
             if job["isTerminal"]:
@@ -104,7 +104,7 @@ async def test_a_job_outlives_a_kill(tmp_path):
     async with open_engines("direct") as urls:
         async with open_media_router(tmp_path, urls, port) as router:
             async with open_client(router, "auto") as client:
-                parameters = {"prompt": "a green disc", "steps": 40}
+                parameters = {"prompt": "a green disc", "steps": 120}
                 job = await call(client, "media_workflow_run", **RUN, parameters=parameters)
                 await trio.sleep(0.5)
                 found = await call(client, "media_job_status", jobId=job["jobId"])
