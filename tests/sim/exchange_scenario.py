@@ -83,8 +83,9 @@ class World:
         """Engines that answer as drawn, and the first ceilings."""
         each = self.rng.choice((None, 1, 2))
         self.operator.set_ceilings(each)
-        for engine in self.small.engines.values():
+        for number, engine in enumerate(self.small.engines.values()):
             assert isinstance(engine, Engine)
+            engine.is_warm = number % 2 == 1
             engine.limit, engine.chat_default = each, self.reply
 
     def reply(self, number: int) -> Reply:
@@ -93,7 +94,7 @@ class World:
 
     # callers
 
-    async def call(self, _: int) -> None:
+    async def call(self, number: int) -> None:
         """One caller, with its habits."""
         rng = self.rng
         await trio.sleep(rng.choice((0, 0, 0.01, 2, 20)))
@@ -101,7 +102,8 @@ class World:
         body = spoken.body(stream=rng.random() < 0.7)
         if rng.random() < 0.08:
             body = rng.choice((b"{", spoken.body(model="llm.unknown")))
-        caller = FakeCaller(body, body_delay_s=rng.choice((0, 0, 0, 0.01, 3)))
+        delay_s = rng.choice((0, 0, 0, 0.01, 3))
+        caller = FakeCaller(body, body_delay_s=delay_s, is_direct=number % 3 != 0)
         self.callers[caller] = spoken
         if rng.random() < 0.15:
             act = rng.choice((caller.leave, caller.stop_reading, self.shut_down))

@@ -83,7 +83,8 @@ async def _run(small: SmallHouse, cancel_at: CancelAt, swept: Swept) -> None:
     is_stream = swept.kind != "unary"
     whole = reply(words.unary("one"))
     pieces = (words.begin, 0.01, words.text("one"), 16.0, words.text("two"), words.finish)
-    for engine in small.engines.values():
+    for number, engine in enumerate(small.engines.values()):
+        engine.is_warm = number == 1  # whose turn it is for the one that is swept
         engine.chat_default = stream(*pieces, words.done) if is_stream else whole
     if swept.kind == "queued":
         small.limit_to(1)

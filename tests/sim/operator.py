@@ -26,9 +26,17 @@ class Engine(FakeUpstream):
 
     async def send(self, request, body) -> FakeCall:
         call = await super().send(request, body)
+        self._check()
+        return call
+
+    def send_now(self, request, body) -> FakeCall | None:
+        call = super().send_now(request, body)
+        self._check()
+        return call
+
+    def _check(self) -> None:
         running = self.opened - self.closed
         assert self.limit is None or running <= self.limit, "a member above its ceiling"
-        return call
 
 
 class Operator:

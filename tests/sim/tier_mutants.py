@@ -40,7 +40,7 @@ SLOT = (
         "        return reply\n",
         "        await trio.lowlevel.checkpoint()\n        return reply\n",
     ),
-    Mutant("slot that abandons in silence", REPLY, "            on_abandon()\n", ""),
+    Mutant("slot that abandons in silence", REPLY, "        self._on_abandon()\n", ""),
 )
 
 WITHDRAW = (

@@ -184,7 +184,8 @@ class FakeUpstream(httpx.AsyncBaseTransport):
 
     `chat` is used up reply by reply, then `chat_default` (a `Reply`, or a function of the call's
     number) answers. `health` and `models` answer every probe, and `pages`
-    whatever path is among them (likewise, numbered by path). `attempts` counts every `send`;
+    whatever path is among them (likewise, numbered by path). `is_warm`: a connection is always
+    idle, and takes a request at once. `attempts` counts every `send`;
     `opened` every connection that was made; `closed` every one that is gone again.
     """
 
@@ -195,6 +196,7 @@ class FakeUpstream(httpx.AsyncBaseTransport):
     models: Reply | None = None  # None: lists `model`
     pages: dict[str, Reply | Callable[[int], Reply]] = field(default_factory=dict)
     health_path: str = "/health"
+    is_warm: bool = False
     attempts: int = 0
     opened: int = 0
     calls: list[FakeCall] = field(default_factory=list)
@@ -243,8 +245,16 @@ class FakeUpstream(httpx.AsyncBaseTransport):
         return made if isinstance(made, Reply) else made(len(self.chats))
 
     def send_now(self, request: Request, body: bytes) -> FakeCall | None:
-        """No connection is ever idle here."""
-        return None
+        """Take it at once if `is_warm` and the script lets it be written."""
+        if not self.is_warm:
+            return None
+        script = self._script(request.url.path)
+        if script.dial is not Dial.WRITTEN:
+            self.chat.insert(0, script)
+            return None
+        self.attempts += 1
+        self.opened += 1
+        return self._taken(request, body, script)
 
     async def send(self, request: Request | httpx.Request, body: bytes) -> FakeCall:
         """Take one request as its script says."""
@@ -261,6 +271,9 @@ class FakeUpstream(httpx.AsyncBaseTransport):
         except BaseException:
             self._half_open += 1
             raise
+        return self._taken(request, body, script)
+
+    def _taken(self, request: Request | httpx.Request, body: bytes, script: Reply) -> FakeCall:
         call = FakeCall(request, body, script)
         self.calls.append(call)
         self._arrived.set()
