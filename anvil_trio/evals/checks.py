@@ -1,7 +1,7 @@
 """The checks of one engine, as one table: each asks as the router would and has it judged."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import trio
@@ -29,7 +29,7 @@ _HEALTH_PATHS = ("/health", "/healthz", "/v1/models")
 _KEEPALIVE_S = 4.0  # what the router uses where nothing is said
 WATCH_S = 6.0
 """For how long an idle connection is looked at."""
-_LIMIT, _SHORT, _LONG = 512, 4, 8192
+_LIMIT, _SHORT, _LONG = 1024, 4, 8192
 _WORD = "x "
 _ABOVE = 64
 _ROOM_FOR_A_PROMPT = 256
@@ -56,8 +56,13 @@ class Serve:
 
     async def ask(self, ask: Ask, clock: TokenClock | None = None) -> Reply:
         """The answer to one request."""
-        call = self.asker.post(self.voice, self.voice.render(self.model, ask))
+        fields = self.voice.render(self.model, replace(ask, limit=self.fit(ask.limit)))
+        call = self.asker.post(self.voice, fields)
         return await self.asker.ask(call, None if clock is None else clock.hear)
+
+    def fit(self, limit: int) -> int:
+        """A limit that leaves half of the context to the prompt; some engines refuse any other."""
+        return limit if self.context_limit is None else max(1, min(limit, self.context_limit // 2))
 
     def said(self, reply: Reply, *, is_stream: bool = False) -> Said:
         """What an answer says. Raises GrammarError."""
@@ -148,7 +153,7 @@ async def _context(serve: Serve) -> Verdict:
     if serve.context_limit is None:
         props = await serve.asker.ask(serve.asker.get("/props"))
         stated = read_props(judges.as_probed(props), serve.model)
-        serve.context_limit = stated if isinstance(stated, int) and stated > 0 else None
+        serve.context_limit = judges.usable_context(stated)
     if serve.context_limit is None:
         return not_applicable("The engine does not say how long its context is.")
     prompt = _WORD * (serve.context_limit + _ABOVE)

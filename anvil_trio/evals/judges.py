@@ -40,15 +40,17 @@ __all__ = [
     "judge_streamed",
     "judge_thinking",
     "judge_whole",
+    "usable_context",
 ]
 
-CALL_LIMIT = 512
+CALL_LIMIT = 2048
 _SLACK = 1  # an engine may or may not count the token that ends an answer
 _PATIENCE_MARGIN_S = 1.0
 _LEAST_PATIENCE_S = 0.5
 _FIRST_REFUSAL, _FIRST_FAILURE, _LAST = 400, 500, 600
 _NOT_BUILT = 501
 _CONTEXT_NAMES = ("max_model_len", "max_context_length", "context_length")
+_MOST_CONTEXT = 16_777_216
 _THINK_TAG = "<think>"
 
 
@@ -93,9 +95,16 @@ def context_of(body: bytes, model: str) -> int | None:
     entries = found.get("data") if isinstance(found, dict) else None
     for entry in entries if isinstance(entries, list) else ():
         if isinstance(entry, dict) and entry.get("id") == model:
-            stated = (entry.get(name) for name in _CONTEXT_NAMES)
-            return next((one for one in stated if isinstance(one, int) and one > 0), None)
+            stated = (usable_context(entry.get(name)) for name in _CONTEXT_NAMES)
+            return next((one for one in stated if one is not None), None)
     return None
+
+
+def usable_context(stated: object) -> int | None:
+    """A context that a tier can have; None for what is no count of tokens, or a mad one."""
+    if isinstance(stated, bool) or not isinstance(stated, int):
+        return None
+    return stated if 0 < stated <= _MOST_CONTEXT else None
 
 
 def judge_whole(said: Said, model: str) -> Verdict:

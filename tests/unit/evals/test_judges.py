@@ -56,6 +56,10 @@ def test_the_list_must_name_the_model():
         (b'{"data": [{"id": "x", "max_model_len": 5}]}', None),
         (b'{"data": [{"id": "m", "max_model_len": 0, "context_length": 9}]}', 9),
         (b'{"data": [{"id": "m", "max_context_length": 8}]}', 8),
+        (b'{"data": [{"id": "m", "max_model_len": true}]}', None),
+        (b'{"data": [{"id": "m", "max_model_len": 1e9}]}', None),
+        (b'{"data": [{"id": "m", "max_model_len": 16777216}]}', 16_777_216),
+        (b'{"data": [{"id": "m", "max_model_len": 16777217}]}', None),
     ],
 )
 def test_a_context_is_taken_from_the_models_own_entry(body, context):
