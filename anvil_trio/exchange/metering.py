@@ -36,8 +36,8 @@ def count_request(
     tier_id = record.requested_tier or NO_TIER
     route = meters.routes[record.route, tier_id]
     route.requests[record.workload_outcome].add()
-    if outcome.value in route.refusals:
-        route.refusals[outcome.value].add()
+    if outcome in route.refusals:  # a word is its own key
+        route.refusals[outcome].add()
     elif outcome in _LEFT:
         route.left[_LEFT[outcome]].add()
     if record.admission_wait_ms is not None:

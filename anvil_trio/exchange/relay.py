@@ -79,13 +79,17 @@ class Relay(ABC):
     def _lapsed(self, due: Due) -> Closing:
         return lapsed(due)
 
+    def _take(self) -> Received | None:
+        """What is known without waiting, for a relay that asks."""
+        return None
+
     async def _receive(self) -> Received:
         """The next thing that the engine says."""
         return await self._stream.receive()
 
     async def _receive_head(self) -> Head:
         if self._head is None:
-            item = await self._receive()
+            item = self._take() or await self._receive()
             assert isinstance(item, Head), "a reply begins with its head"
             self._head = item
         return self._head
@@ -93,7 +97,7 @@ class Relay(ABC):
     async def _collect(self, max_bytes: int) -> bytes:
         """The whole body; more than `max_bytes` is a failure."""
         while True:
-            item = await self._receive()
+            item = self._take() or await self._receive()
             if isinstance(item, End):
                 return b"".join(self._collected)
             assert isinstance(item, bytes), "a reply has one head"
@@ -130,12 +134,12 @@ class UnaryRelay(Relay):
     async def _resume(self, due: Due) -> None:
         """There is no lapse, so none cuts in."""
 
+    def _take(self) -> Received | None:
+        return self._stream.take()
+
     async def _receive(self) -> Received:
-        item = self._stream.take()
-        if item is None:
-            self._watch.follow_engine()
-            item = await self._stream.receive()
-        return item
+        self._watch.follow_engine()
+        return await self._stream.receive()
 
     async def _pump(self) -> Closing:
         head = await self._receive_head()

@@ -19,10 +19,11 @@ async def receive_some(sock: socket.socket, max_bytes: int) -> bytes:
 
     Raises OSError, and trio.ClosedResourceError where another task closed the socket.
     """
-    if sock.fileno() < 0:  # trio would take -1 for a descriptor, and keep this task under it
+    descriptor = sock.fileno()
+    if descriptor < 0:  # trio would take -1 for a descriptor, and keep this task under it
         raise trio.ClosedResourceError
     while True:
-        await trio.lowlevel.wait_readable(sock)
+        await trio.lowlevel.wait_readable(descriptor)
         try:
             return sock.recv(max_bytes)
         except BlockingIOError:  # a false alarm, or another reader was faster

@@ -155,10 +155,15 @@ class _Guarded(_Plain):
     __slots__ = ()
 
     def take(self) -> Received | None:
+        if self._decoder is not None:
+            return None
         try:
-            return super().take()
+            item = self._stream.take()
         except httpx.HTTPError as error:
             raise upstream_failed(error) from None
+        if type(item) is Head:
+            item, self._decoder = decoder_for(item)
+        return item
 
     async def receive(self) -> Received:
         try:

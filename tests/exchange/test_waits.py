@@ -1,12 +1,15 @@
 """Deadlines and heartbeats of a running exchange, on virtual time (decisions 5-8)."""
 
 import trio
+import trio.testing
 
+from anvil_trio.names import LEGACY_CLIENT
+from anvil_trio.tiers.lease import Lease
 from tests.exchange.common import expect_one, house, last_error
 from tests.support.chunks import DONE, ROLE, STOP, good_stream, seen_text, stream, text
 from tests.support.fake_caller import FakeCaller
 from tests.support.fake_upstream import SSE, Fault, Head, Reply
-from tests.support.small_house import chat_body
+from tests.support.small_house import TIER, chat_body
 
 BEAT = b": keepalive\n"
 
@@ -192,4 +195,24 @@ async def test_a_unary_caller_that_does_not_read_holds_nothing(autojump_clock):
             assert (await small.snapshot()).active == 0
         assert trio.current_time() == 30
         assert small.records[0].workload_outcome == "disconnected"
+        await small.assert_at_rest()
+
+
+async def test_a_member_that_comes_with_the_expiry_is_given_back(autojump_clock):
+    """A grant in the very step in which the wait expires: no attempt, one 503, nothing held."""
+    async with house(admission_timeout_s=10) as small:
+        small.limit_to(1)
+        first = small.house.tiers[TIER]
+        got = await first.acquire(LEGACY_CLIENT)
+        assert isinstance(got, Lease)
+        with got:
+            async with trio.open_nursery() as nursery:
+                caller = FakeCaller(chat_body())
+                nursery.start_soon(small.serve, caller)
+                await trio.testing.wait_all_tasks_blocked()
+                got.release()
+                await trio.lowlevel.checkpoint()  # the tier grants; who waits has not run yet
+                autojump_clock.jump(10)
+        assert caller.status == 503
+        assert sum(engine.attempts for engine in small.engines.values()) == 0
         await small.assert_at_rest()

@@ -173,3 +173,13 @@ async def test_a_due_heartbeat_is_said_once(autojump_clock):
     await trio.sleep(15)
     assert watch.due() is Due.HEARTBEAT
     assert watch.due() is Due.NOTHING
+
+
+async def test_a_life_may_be_over_before_anybody_has_met_it(autojump_clock):
+    """`is_over`: from the step in which it is cut, or from the moment of its deadline on."""
+    watch = Watch(LIMITS)
+    began_at = watch.begin()
+    assert not watch.is_over(began_at + 29.999)
+    assert watch.is_over(began_at + 30)
+    watch.leave()
+    assert watch.is_over(began_at)

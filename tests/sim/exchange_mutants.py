@@ -103,8 +103,8 @@ ENDS = (
     Mutant(
         "a whole reply keeps the bound of the wait for a member",
         RELAY,
-        "            self._watch.follow_engine()\n",
-        "            pass\n",
+        "        self._watch.follow_engine()\n",
+        "",
     ),
     Mutant(
         "last words without a bound",

@@ -3,8 +3,9 @@
 import httpx
 import pytest
 import trio
+import trio.testing
 
-from anvil_trio.upstream.stream import Head
+from anvil_trio.upstream.stream import Head, Request
 from anvil_trio.upstream.transport import MemberTransport
 from tests.wire.upstream.raw_server import (
     OK,
@@ -261,3 +262,51 @@ async def test_a_patient_server_is_trusted_once_it_was_seen_to_be():
         made = len(server.peers)
         await exchange(transport, server.base_url)
         assert len(server.peers) == made
+
+
+async def test_a_request_that_an_idle_connection_takes_needs_no_waiting():
+    """`send_now`: nothing without an idle connection; with one the request leaves at once."""
+    async with open_server(answering(OK)) as server:
+        transport = server.transport()
+        url = httpx.URL(server.base_url + "/v1/x")
+        request = Request(url, url.netloc, b"POST /v1/x HTTP/1.1\r\nhost: engine\r\nx: y\r\n")
+        assert request.headers["x"] == "y"
+        assert transport.send_now(request, b"{}") is None
+        assert await exchange(transport, server.base_url) == b"ok"
+        stream = transport.send_now(request, b"{}")
+        assert stream is not None
+        assert stream.is_written
+        assert stream.take() is None
+        assert (await collect(stream))[1] == b"ok"
+        await stream.aclose()
+        assert (len(server.peers), transport.idle) == (1, 1)
+
+
+async def test_what_an_idle_connection_does_not_take_is_waited_for():
+    """`write_rest`: the kernel has its share, the rest follows, and a cut ends the connection."""
+    go_on = trio.Event()
+
+    async def serve(peer: Peer) -> None:
+        for number in range(3):
+            if number:
+                await go_on.wait()
+            if await peer.request() is None:
+                return
+            await peer.say(OK)
+
+    async with open_server(serve) as server:
+        transport = server.transport()
+        url = httpx.URL(server.base_url + "/v1/x")
+        request = Request(url, url.netloc, b"POST /v1/x HTTP/1.1\r\nhost: engine\r\n")
+        body = b"z" * 20_000_000
+        assert await exchange(transport, server.base_url) == b"ok"
+        stream = transport.send_now(request, body)
+        assert stream is not None
+        assert not stream.is_written
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(stream.write_rest)
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            go_on.set()
+        assert stream.is_written
+        assert (await collect(stream))[1] == b"ok"
+        await stream.aclose()
