@@ -57,7 +57,7 @@ async def watch_idle(call: Call, *, answer_s: float, watch_s: float) -> Patience
 
 async def _ask(connection: Connection, call: Call, url: httpx.URL) -> None:
     request = httpx.Request(call.method, url, headers=list(call.headers))
-    await connection.write(render_request(request, url.netloc, call.body))
+    await connection.write_rest(connection.write(render_request(request, url.netloc, call.body)))
     connection.parser.begin()
     while not isinstance(item := connection.parser.take(), End):
         if item is None:

@@ -53,7 +53,7 @@ async def run_download(
     await _Download(house, generation, call, caller, gateway, wanted).run()
 
 
-class _Download(Exchange):
+class _Download(Exchange[Caller]):
     def __init__(
         self,
         house: House,

@@ -34,7 +34,7 @@ _BODY_S = 60.0
 """How long a body may take in all."""
 
 
-class RpcExchange(Exchange):
+class RpcExchange(Exchange[Caller]):
     """What both protocols share. A whole answer is delivered after the place was given back."""
 
     def __init__(

@@ -302,11 +302,12 @@ async def test_what_an_idle_connection_does_not_take_is_waited_for():
         assert await exchange(transport, server.base_url) == b"ok"
         stream = transport.send_now(request, body)
         assert stream is not None
-        assert not stream.is_written
+        written = [stream.is_written]
         async with trio.open_nursery() as nursery:
             nursery.start_soon(stream.write_rest)
             await trio.testing.wait_all_tasks_blocked(0.01)
             go_on.set()
-        assert stream.is_written
+        written.append(stream.is_written)
+        assert written == [False, True]
         assert (await collect(stream))[1] == b"ok"
         await stream.aclose()
