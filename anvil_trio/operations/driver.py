@@ -158,15 +158,17 @@ class Driver:
             return await self._fail(operation, taken)
         change = self._change(operation, State.COMPLETED, artifacts=taken)
         limit = self._keeping.max_stored_bytes
+        done: Operation | FailureCode | DatabaseFault | None
         try:
             done = await self._writer.ask(lambda store: store.complete(change, limit))
-        except DatabaseFault:
-            await self._ingest.drop(taken)  # or each attempt would leave its files
-            raise
+        except DatabaseFault as fault:
+            done = fault
         if isinstance(done, Operation):
             self._bells.ring(operation.id)
             return True
-        await self._ingest.drop(taken)  # canceled meanwhile, or too much
+        await self._ingest.drop(taken)  # canceled meanwhile, too much, or to be taken again
+        if isinstance(done, DatabaseFault):
+            raise done
         return True if done is None else await self._fail(operation, done)
 
     async def _job(self, standing: Standing, key: str, recipe: Recipe) -> Job | None:

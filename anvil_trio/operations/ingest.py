@@ -46,15 +46,18 @@ class Ingest:
             return FailureCode.OUTPUT_TOO_LARGE if outputs else FailureCode.OUTPUT_INVALID
         artifacts = list[Artifact]()
         for output in outputs:
+            found: Artifact | FailureCode | BackendUnavailable | OSError
             try:
                 found = await self._take_one(operation, media_type, output, at_s)
-            except (BackendUnavailable, OSError):
-                await self.drop(artifacts)
-                raise
+            except (BackendUnavailable, OSError) as fault:
+                found = fault
+            if isinstance(found, Artifact):
+                artifacts.append(found)
+                continue
+            await self.drop(artifacts)
             if isinstance(found, FailureCode):
-                await self.drop(artifacts)
                 return found
-            artifacts.append(found)
+            raise found
         return artifacts
 
     async def drop(self, artifacts: Sequence[Artifact]) -> None:

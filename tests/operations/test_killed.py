@@ -160,7 +160,7 @@ def killed_at(number: int, folder: Path, *, is_canceled: bool) -> bool:
 
 def _be_killed(number: int, folder: Path, *, is_canceled: bool) -> None:
     """Run the service in this process, which ends in any case."""
-    left = number
+    left, status = number, 1
 
     def moment() -> None:
         nonlocal left
@@ -177,14 +177,14 @@ def _be_killed(number: int, folder: Path, *, is_canceled: bool) -> None:
 
         return wrapped
 
-    for owner, name in DISK:
-        setattr(owner, name, around(getattr(owner, name)))
-    vars(opening)["run_batch"] = around(database.run_batch)
     try:
+        for owner, name in DISK:
+            setattr(owner, name, around(getattr(owner, name)))
+        vars(opening)["run_batch"] = around(database.run_batch)
         run(folder, moment, is_canceled=is_canceled)
-    except BaseException:  # the parent is told by the status
-        os._exit(1)
-    os._exit(0)
+        status = 0
+    finally:
+        os._exit(status)
 
 
 def state_in(folder: Path) -> State | None:
