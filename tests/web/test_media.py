@@ -220,7 +220,8 @@ async def test_a_service_that_does_not_answer(path, media, autojump_clock):
         answer = await media.a2a(a2a_call("GetTask", id="x"))
     else:
         answer = await media.get(path)
-    assert (answer.status, trio.current_time() - began_at) == (504, pytest.approx(900))
+    assert answer.status == 504
+    assert trio.current_time() - began_at == pytest.approx(900)
     assert b"request_timeout" in answer.body
     assert media.small.records[-1].workload_outcome == "timeout"
     assert await entered(media) == 0
