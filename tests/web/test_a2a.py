@@ -81,6 +81,7 @@ async def test_a_message_waits_for_no_human(media, autojump_clock):
         media.service.move(task_id, State.AWAITING_APPROVAL)
     task = answer.json["result"]["task"]
     assert task["status"]["state"] == "TASK_STATE_INPUT_REQUIRED"
+    assert trio.current_time() < 1
 
 
 async def test_a_message_whose_task_has_ended(media, autojump_clock):
@@ -272,6 +273,9 @@ async def test_a_stop_sends_everybody_away(media, autojump_clock):
         nursery.start_soon(partial(media.a2a, document, answer=wait))
         await trio.testing.wait_all_tasks_blocked()
         media.small.house.drain()
+        await trio.testing.wait_all_tasks_blocked()
+        assert wait.is_over
+        assert stream.is_over
     error = events_of(stream.body)[-1]["error"]
     assert (error["code"], error["data"]) == (-32010, {"code": "shutting_down"})
     assert wait.json["result"]["task"]["status"]["state"] == "TASK_STATE_SUBMITTED"

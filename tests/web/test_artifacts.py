@@ -167,6 +167,8 @@ async def test_an_artifact_that_goes_while_it_is_read(after, media, autojump_clo
         assert len(answer.body) < 600_000
     else:
         assert (answer.status, answer.code) == (404, "artifact_not_found")
+        assert answer.headers[b"content-length"] == b"%d" % len(answer.body)
+        assert answer.headers[b"content-type"] == b"application/json"
     assert (await media.small.house.protocols.inspect()).active == 0
     outcome = media.small.records[-1].workload_outcome
     assert outcome == ("error" if after else "rejected")
