@@ -32,7 +32,7 @@ async def test_a_round_measures_what_the_engine_does():
     assert found.total_ms is not None
     assert 100 <= found.first_token_ms.p50 < found.total_ms.p50
     assert 5 <= found.gap_ms.most < found.total_ms.most
-    assert 300 <= found.total_ms.p50
+    assert found.total_ms.p50 >= 300
     assert 0 < found.tokens_per_second <= 134
 
 
