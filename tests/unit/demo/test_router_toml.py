@@ -68,3 +68,13 @@ def test_there_are_names_for_sixteen_members():
 def test_any_text_is_written_as_one_string(text):
     """No value can end its string and add a key of its own."""
     assert rendered(["http://127.0.0.1:1"], model=text)["router"]["tiers"][0]["model"] == text
+
+
+def test_a_tier_may_have_sessions():
+    """The demo's own engines converse, so its alias says that it does; of others nobody knows."""
+    for is_realtime in (False, True):
+        text = render_router_toml(
+            {"demo": ["http://127.0.0.1:8001"]}, model="m", context_limit=1, is_realtime=is_realtime
+        )
+        (tier,) = parse_config(text.encode()).tiers
+        assert tier.realtime is is_realtime
