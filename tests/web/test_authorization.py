@@ -22,6 +22,7 @@ INFERENCE = frozenset({
     "/v1/messages/count_tokens",
     "/v1/responses",
     "/v1/responses/input_tokens",
+    "/v1/realtime",
     "/v1/models",
     "/v1/models/capacity",
     "/v1/models/capabilities",
@@ -82,7 +83,7 @@ async def test_a_client_may_use_what_its_scopes_reach(client, allowed, small, au
             side=Side(),
         )
         if route.path in allowed:
-            status = {"request": 404, "events": 426}.get(route.name, 200)
+            status = {"request": 404, "events": 426, "realtime": 426}.get(route.name, 200)
             assert answer.status == status
         else:
             what = problem(Code.SCOPE_DENIED)
