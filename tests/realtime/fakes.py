@@ -150,11 +150,10 @@ class EngineEnd:
             async with trio.open_nursery() as nursery:
                 connection = WebSocketConnection(stream, WSConnection(ConnectionType.SERVER))
                 nursery.start_soon(_read, connection)
-                with trio.CancelScope() as scope:
-                    nursery.start_soon(_until_closed, connection, scope)
-                    request = await connection._get_request()
-                    self.requests.append(request)
-                    await self._answer(request)
+                nursery.start_soon(_until_closed, connection, nursery.cancel_scope)
+                request = await connection._get_request()
+                self.requests.append(request)
+                await self._answer(request)
                 nursery.cancel_scope.cancel()
         return None
 

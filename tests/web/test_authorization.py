@@ -23,6 +23,7 @@ INFERENCE = frozenset({
     "/v1/messages/count_tokens",
     "/v1/responses",
     "/v1/responses/input_tokens",
+    "/v1/realtime",
     "/v1/models",
     "/v1/models/capacity",
     "/v1/models/capabilities",
@@ -84,7 +85,7 @@ async def test_a_client_may_use_what_its_scopes_reach(client, allowed, small, au
             side=Side(),
         )
         if route.path in allowed:
-            status = {"request": 404, "events": 426}.get(route.name, 200)
+            status = {"request": 404, "events": 426, "realtime": 426}.get(route.name, 200)
             assert answer.status == status
         else:
             what = problem(Code.SCOPE_DENIED)

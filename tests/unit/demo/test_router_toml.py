@@ -90,3 +90,13 @@ def test_the_workflows_are_ones_that_the_router_takes(tmp_path):
     environ = dict(media_environ(tmp_path))
     assert environ.pop("ANVIL_MEDIA_BACKEND_URL") == ""
     assert all(value.startswith(str(tmp_path)) for value in environ.values())
+
+
+def test_a_tier_may_have_sessions():
+    """The demo's own engines converse, so its alias says that it does; of others nobody knows."""
+    for is_realtime in (False, True):
+        text = render_router_toml(
+            {"demo": ["http://127.0.0.1:8001"]}, model="m", context_limit=1, is_realtime=is_realtime
+        )
+        (tier,) = parse_config(text.encode()).tiers
+        assert tier.realtime is is_realtime
