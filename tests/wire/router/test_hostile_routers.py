@@ -73,7 +73,7 @@ async def server(behave: Behave) -> AsyncIterator[str]:
 
     async with trio.open_nursery() as nursery:
         [listener] = await trio.open_tcp_listeners(0, host="127.0.0.1")
-        nursery.start_soon(trio.serve_listeners, meet, [listener])
+        await nursery.start(trio.serve_listeners, meet, [listener])
         yield f"http://127.0.0.1:{listener.socket.getsockname()[1]}"
         nursery.cancel_scope.cancel()
 
