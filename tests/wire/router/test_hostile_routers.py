@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
 import pytest
 import trio
@@ -72,8 +73,7 @@ async def server(behave: Behave) -> AsyncIterator[str]:
                 return  # whoever asked has heard enough
 
     async with trio.open_nursery() as nursery:
-        [listener] = await trio.open_tcp_listeners(0, host="127.0.0.1")
-        await nursery.start(trio.serve_listeners, meet, [listener])
+        [listener] = await nursery.start(partial(trio.serve_tcp, meet, 0, host="127.0.0.1"))
         yield f"http://127.0.0.1:{listener.socket.getsockname()[1]}"
         nursery.cancel_scope.cancel()
 

@@ -20,7 +20,7 @@ from tests.wire.demo.commands import ran
 
 pytestmark = pytest.mark.wire
 
-SLOW = Pace(tokens_per_second=10.0, prefill_tokens_per_second=100_000.0)
+SLOW = Pace(tokens_per_second=3.0, prefill_tokens_per_second=100_000.0)
 HEADERS = {"authorization": f"Bearer {TOKEN}"}
 ROW = """
 [[resources]]
