@@ -55,10 +55,8 @@ ANTHROPIC = (
 def test_nothing_is_kept_of_events_that_were_handed_on(
     new: Callable[[], StreamTranslator], reads: Sequence[bytes]
 ):
-    """Twenty thousand events leave no more behind than a handful did; each was answered.
-
-    (A Responses stream is another matter: its API repeats the whole text at the end.)
-    """
+    """Twenty thousand events leave no more behind than a handful did, and each was answered."""
+    # A Responses stream is another matter: its API repeats the whole text at the end.
     stream = new()
     stream.feed(reads[0])
     for _ in range(10):
