@@ -70,6 +70,7 @@ class _Download(Exchange[Caller]):
 
     async def _admit(self) -> Closing:
         self._watch.begin()
+        self._watch.chosen()  # no member is waited for: only the total deadline bounds this
         place = await self._house.protocols.enter(self._call.client_id)
         if isinstance(place, Refused):
             return rejected(problem(Code.SERVER_BUSY))

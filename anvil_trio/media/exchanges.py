@@ -57,6 +57,7 @@ class RpcExchange(Exchange[Caller]):
                 return rejected(body)
             self._record.request_bytes = len(body)
             self._watch.begin()
+            self._watch.chosen()  # no member is waited for: only the total deadline bounds this
             return await self._answer(body)
 
     @abstractmethod

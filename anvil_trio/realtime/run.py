@@ -31,7 +31,6 @@ from anvil_trio.realtime.closes import Close, Side, close_for
 from anvil_trio.realtime.events import Names, error_event
 from anvil_trio.realtime.handshake import Wanted
 from anvil_trio.realtime.relay import SessionRelay
-from anvil_trio.tiers.lease import Lease
 from anvil_trio.upstream.build import realtime_headers, realtime_url
 from anvil_trio.upstream.realtime import EngineSocket, open_engine_socket
 
@@ -89,7 +88,6 @@ class _Session(Exchange[SessionCaller]):
             return turned_away(permit)
         with permit:
             self._watch.journey.reach(Phase.INSIDE)
-            self._watch.begin()
             if isinstance(self._wanted, Problem):
                 return rejected(self._wanted)
             route = self._find(self._wanted.model)
@@ -109,23 +107,26 @@ class _Session(Exchange[SessionCaller]):
         return route if route.tier.realtime else _NO_SESSIONS
 
     async def _select(self, wanted: Wanted, route: Route) -> Closing:
-        """One lease on one member, within the admission deadline; a grant beats its expiry."""
-        got: Lease | Refused | None = None
-        self._record.asked_at = trio.current_time()
-        self._watch.journey.reach(Phase.WAITING)
+        """One lease on one member, within the admission deadline.
+
+        A grant that comes in the very step of its expiry is given back: life is over.
+        """
+        watch, record = self._watch, self._record
+        record.asked_at = watch.begin()
+        watch.journey.reach(Phase.WAITING)
         session_id = self._call.session_for(route.tier)
         try:
-            with trio.move_on_after(self._watch.limits.admission_s):
-                got = await route.handle.acquire(self._call.client_id, session_id)
+            got = await route.handle.acquire(self._call.client_id, session_id)
         finally:
-            self._record.answered_at = trio.current_time()
-        if got is None:
-            return Closing(Outcome.ADMISSION_TIMEOUT, problem(Code.ADMISSION_TIMEOUT))
+            record.answered_at = now = trio.current_time()
         if isinstance(got, Refused):
             return self._not_admitted(got)
         with got as lease:
-            self._watch.journey.reach(Phase.CHOSEN)
-            self._record.selected(lease.member_id, trio.current_time(), lease.schedule)
+            if watch.is_over(now):
+                return self._cut()
+            watch.chosen()
+            watch.journey.reach(Phase.CHOSEN)
+            record.selected(lease.member_id, now, lease.schedule)
             return await self._attempt(wanted, route, lease.member_id)
 
     def _not_admitted(self, refused: Refused) -> Closing:

@@ -47,8 +47,8 @@ GIVE_BACK = (
     Mutant(
         "the wait is recorded to the end of the session",
         RUN,
-        "        finally:\n            self._record.answered_at = trio.current_time()\n",
-        "        finally:\n            pass\n",
+        "            record.answered_at = now = trio.current_time()\n",
+        "            now = trio.current_time()\n",
     ),
 )
 
@@ -56,10 +56,27 @@ ENDS = (
     Mutant(
         "the admission deadline never runs",
         RUN,
-        "trio.move_on_after(self._watch.limits.admission_s)",
-        "trio.CancelScope()",
+        "        record.asked_at = watch.begin()\n",
+        "        record.asked_at = watch.begin()\n        watch.chosen()\n",
     ),
-    Mutant("the total deadline never runs", RUN, "            self._watch.begin()\n", ""),
+    Mutant(
+        "the total deadline never runs",
+        RUN,
+        "        record.asked_at = watch.begin()\n",
+        "        record.asked_at = trio.current_time()\n",
+    ),
+    Mutant(
+        "a session lasts no longer than the wait for its member might",
+        RUN,
+        "            watch.chosen()\n",
+        "",
+    ),
+    Mutant(
+        "a member that comes with the expiry is kept",
+        RUN,
+        "            if watch.is_over(now):\n                return self._cut()\n",
+        "",
+    ),
     Mutant(
         "a goodbye to the engine without a bound",
         RUN,

@@ -1,6 +1,5 @@
 """A table of checks is run to its end, whatever one of them does."""
 
-
 import trio
 
 from anvil_trio.conform.grammar import GrammarError
