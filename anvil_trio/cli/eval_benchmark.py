@@ -4,7 +4,6 @@ import os
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import click
 from pydantic import JsonValue
@@ -27,7 +26,7 @@ from anvil_trio.cli.measured import (
 )
 from anvil_trio.cli.reading import open_console
 from anvil_trio.cli.usage import BadUsage
-from anvil_trio.config.load import expand_path
+from anvil_trio.config.load import current_folder, expand_path
 from anvil_trio.conform.asking import Asker, Target
 from anvil_trio.conform.reply import Trouble
 from anvil_trio.evals.load import Load, run_load, try_once
@@ -160,7 +159,7 @@ def _run(
 
 def _draw(told: str, found: _Found) -> bool:
     try:
-        path = Path.cwd() / expand_path(told, os.environ)
+        path = current_folder() / expand_path(told, os.environ)
         path.write_text(render_svg(found.rounds, found.others), encoding="utf-8")
     except (OSError, ValueError):  # ValueError: a path with a null character
         return False

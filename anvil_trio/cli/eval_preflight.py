@@ -26,7 +26,7 @@ from anvil_trio.cli.measured import (
     print_results,
     resolve_target,
 )
-from anvil_trio.config.load import expand_path, home_path
+from anvil_trio.config.load import current_folder, expand_path, home_path
 from anvil_trio.conform.asking import Asker, Target
 from anvil_trio.conform.reply import Trouble
 from anvil_trio.conform.running import run_checks
@@ -120,8 +120,8 @@ def _now() -> str:
 
 def _folder(told: str | None) -> Path:
     if told is None:
-        return home_path(os.environ, Path.cwd()) / "evidence"
-    return Path.cwd() / expand_path(told, os.environ)
+        return home_path(os.environ, current_folder()) / "evidence"
+    return current_folder() / expand_path(told, os.environ)
 
 
 def _write(evidence: Evidence, folder: Path) -> None:

@@ -12,7 +12,7 @@ from anvil_trio.cli.envelope import CommandFailed, Failure
 from anvil_trio.cli.exits import Exit
 from anvil_trio.cli.serves_answer import Answer, answer
 from anvil_trio.cli.serves_desk import CONFIRM_OPTION, JSON_OPTION, FilesInvalid
-from anvil_trio.config.load import config_path
+from anvil_trio.config.load import config_path, current_folder
 from anvil_trio.config.problems import ConfigError
 from anvil_trio.config.source import ConfigSource
 from anvil_trio.operations.approval import approve as let_go_on
@@ -113,7 +113,7 @@ def _waiting(path: Path) -> list[Operation]:
 
 def _database(told: str | None) -> Path:
     """Where the router that this configuration describes keeps its operations."""
-    cwd = Path.cwd()
+    cwd = current_folder()
     source = ConfigSource(config_path(told, os.environ, cwd), os.environ, cwd=cwd)
     try:
         settings = source.resolve(source.load()).media

@@ -22,10 +22,10 @@ class RequestKind(StrEnum):
     RERANK = "rerank"
     STT = "stt"
     TTS = "tts"
+    REALTIME = "realtime"
     MCP = "mcp"
     A2A = "a2a"
     ARTIFACT = "artifact"
-    REALTIME = "realtime"
 
 
 class WorkloadOutcome(StrEnum):

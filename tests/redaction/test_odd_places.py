@@ -17,6 +17,8 @@ SERVES_ALONE = frozenset({"demo", "demo-engine"})
 LEAVES = [leaf for leaf in manifest(anvil_serving, PROGRAM) if leaf.words[1] not in SERVES_ALONE]
 NEEDED = {
     "--tier": "kanarie",
+    "--url": "http://127.0.0.1:1",
+    "--model": "kanarie",
     "--config": "kanarie",
     "--restore-group": "kanarie",
 }
