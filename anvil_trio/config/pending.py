@@ -11,7 +11,6 @@ from anvil_trio.config.table import Table
 
 __all__ = [
     "PENDING_IN_SERVER",
-    "PENDING_IN_TIER",
     "find_pending",
     "not_available_yet",
 ]
@@ -21,7 +20,6 @@ PENDING_IN_SERVER = (
     "media_scopes",
     "media_public_origin",
 )
-PENDING_IN_TIER = ("context_admission",)
 
 
 def find_pending(table: Table, keys: Iterable[str]) -> Iterator[ConfigProblem]:

@@ -13,7 +13,6 @@ from anvil_trio.config.params import (
     make_media_policy,
     read_params,
 )
-from anvil_trio.config.pending import PENDING_IN_TIER, find_pending
 from anvil_trio.config.problems import ConfigProblem
 from anvil_trio.config.replicas import (
     Replicas,
@@ -81,7 +80,6 @@ def find_tier_problems(tier: TierTables) -> Iterator[ConfigProblem]:
         return
     yield from find_conflicts(tier.table, tier.params)
     yield from find_params_problems(tier.params)
-    yield from find_pending(tier.table, PENDING_IN_TIER)
     if tier.compat is not None:
         yield from tier.compat.problems
     if tier.replicas is not None:

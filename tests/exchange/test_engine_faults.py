@@ -14,7 +14,7 @@ from tests.support.chunks import (
     stream,
 )
 from tests.support.fake_upstream import END, Head, Reply, Step, reply
-from tests.support.small_house import config_of, open_small_house
+from tests.support.small_house import config_of, open_small_house, replica_tier
 
 
 async def test_an_error_as_the_first_event_is_still_an_http_error(autojump_clock):
@@ -135,4 +135,20 @@ async def test_the_tool_call_of_a_cut_stream_never_ends_as_tool_use(autojump_clo
         )
         assert b'"finish_reason": "tool_calls"' not in caller.received
         assert last_error(caller.received)["code"] == "upstream_error"
+        await expect_one(small, "error", "backend_error")
+
+
+async def test_an_engine_that_owns_its_context_judges_the_prompt_itself(autojump_clock):
+    """With `context_admission = "upstream"` a long prompt is sent; the engine refuses it."""
+    refusal = (
+        b'{"error":{"code":400,"message":"request (400019 tokens) exceeds the available context'
+        b' size (65536 tokens)","type":"exceed_context_size_error"}}'
+    )
+    config = config_of(replica_tier(context_admission="upstream"), server=SERVER)
+    long_prompt = [{"role": "user", "content": "word " * 200_000}]
+    async with open_small_house(config) as small:
+        small.engine("a").chat = [reply(refusal, status=400)]
+        caller = await small.chat(messages=long_prompt)
+        assert caller.status == 400
+        assert json.loads(caller.received)["error"]["code"] == "context_length_exceeded"
         await expect_one(small, "error", "backend_error")

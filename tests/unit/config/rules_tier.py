@@ -257,16 +257,13 @@ SOURCES = [
             health_path='"/health"',
         ),
         tier(context_admission='"upstream"'),
-        f"not_available_yet: {TIER}.context_admission\n"
         f"{TIER}.context_admission: needs metadata_source upstream or model_identity true",
-        f"not_available_yet: {TIER}.context_admission",
     ),
     Rule(
         "context_admission upstream may go with metadata_source upstream",
         upstream(context_admission='"upstream"'),
         upstream(context_admission='"exact"'),
         f"{TIER}.context_admission: must be one of: estimate, upstream",
-        f"not_available_yet: {TIER}.context_admission",
     ),
     changed("model_identity is a boolean", "model_identity", "false", "0", FLAG),
     *(
