@@ -175,9 +175,13 @@ def _restore(intents: Intents, tiers: Tiers, tier_id: TierId) -> None:
 
 def _management(actors: Actors, intents: IntentKeeper) -> Management:
     return Management(
-        places=open_admission(actors, _ORDERS_AT_ONCE, _THIS_PROCESS, name="management"),
-        drains=open_admission(actors, _DRAINS_AT_ONCE, _THIS_PROCESS, name="drains"),
-        changes=open_admission(actors, 1, _THIS_PROCESS, name="changes"),
+        places=open_admission(
+            actors, _ORDERS_AT_ONCE, _THIS_PROCESS, name="management", is_hasty=False
+        ),
+        drains=open_admission(
+            actors, _DRAINS_AT_ONCE, _THIS_PROCESS, name="drains", is_hasty=False
+        ),
+        changes=open_admission(actors, 1, _THIS_PROCESS, name="changes", is_hasty=False),
         intents=intents,
     )
 

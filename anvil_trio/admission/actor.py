@@ -26,7 +26,7 @@ class AdmissionHandle:
     """What others hold of the front door. One handle is one owner; any task may use it.
 
     Questions raise ActorStopped once the actor has ended. Nobody ever waits at the door, so while
-    its actor has nothing to read it answers in the step of whoever asks.
+    its actor has nothing to read it answers in the step of whoever asks, if it `is_hasty`.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class AdmissionHandle:
         """
         ticket = self._caller.next_ticket()
         question = Enter(ticket, client_id)
-        answers = self._actor.act_now(question)
+        answers = self._actor.act_now(question) if self._actor.is_hasty else None
         if answers is None:
             reply = await self._caller.ask(ticket, question)
         else:
@@ -53,7 +53,7 @@ class AdmissionHandle:
         return reply
 
     def _give_back(self, release: Release) -> None:
-        if self._actor.act_now(release) is None:
+        if not self._actor.is_hasty or self._actor.act_now(release) is None:
             self._caller.tell(release)
 
     async def inspect(self) -> AdmissionSnapshot:
@@ -76,7 +76,9 @@ class AdmissionActor(Actor[AdmissionMessage, AdmissionReply]):
         budgets: Mapping[ClientId, int] = _NO_BUDGETS,
         *,
         name: str = "admission",
+        is_hasty: bool = True,
     ) -> None:
+        self.is_hasty = is_hasty
         mailbox: Mailbox[AdmissionMessage] = Mailbox()
         state = AdmissionState(max_concurrency, budgets)
         super().__init__(name, mailbox, state, lambda: FencedAdmission(state.snapshot()))
@@ -93,12 +95,14 @@ def open_admission(
     budgets: Mapping[ClientId, int] = _NO_BUDGETS,
     *,
     name: str = "admission",
+    is_hasty: bool = True,
 ) -> AdmissionHandle:
     """Start the actor of a door and give its owner's handle. It may be used at once.
 
     A client of `budgets` has at most so many permits; any other has what `max_concurrency` leaves.
-    `name` tells the front door from others where a crash is told.
+    `name` tells the front door from others where a crash is told; one that is not `is_hasty` is
+    always asked by message.
     """
-    actor = AdmissionActor(max_concurrency, budgets, name=name)
+    actor = AdmissionActor(max_concurrency, budgets, name=name, is_hasty=is_hasty)
     actors.start(actor)
     return actor.handle(owner)

@@ -281,9 +281,9 @@ async def open_small_house(
             audio=open_admission(actors, config.router.audio_max_concurrency, owner, name="audio"),
             protocols=open_admission(actors, 16, owner, name="protocols"),
             management=Management(
-                places=open_admission(actors, 4, owner, name="management"),
-                drains=open_admission(actors, 2, owner, name="drains"),
-                changes=open_admission(actors, 1, owner, name="changes"),
+                places=open_admission(actors, 4, owner, name="management", is_hasty=False),
+                drains=open_admission(actors, 2, owner, name="drains", is_hasty=False),
+                changes=open_admission(actors, 1, owner, name="changes", is_hasty=False),
                 intents=intents or IntentKeeper(Intents()),
             ),
             tiers=_tiers(actors, config, owner),
