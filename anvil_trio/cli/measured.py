@@ -16,6 +16,7 @@ from anvil_trio.cli.envelope import CommandFailed, Failure, render_envelope
 from anvil_trio.cli.exits import Exit
 from anvil_trio.cli.reading import open_console
 from anvil_trio.cli.running import run
+from anvil_trio.cli.values import SecondsRange
 from anvil_trio.config.load import resolve_secret
 from anvil_trio.config.urls import direct_fault
 from anvil_trio.conform.asking import Target
@@ -67,7 +68,7 @@ MODEL_OPTION = click.Option(
 )
 TIMEOUT_OPTION = click.Option(
     ["--timeout"],
-    type=click.FloatRange(0, 900, min_open=True),
+    type=SecondsRange(0, 900, min_open=True),
     default=60.0,
     show_default=True,
     help="Seconds that each answer may take.",
