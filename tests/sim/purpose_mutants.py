@@ -147,7 +147,7 @@ WORDS = (
     Mutant(
         "a long prompt stands in another field",
         RUN,
-        "    return replace(closing, problem=replace(what, param=ask.subject))",
+        "    return Closing(closing.outcome, replace(what, param=ask.subject), closing.tail)",
         "    return closing",
     ),
 )
