@@ -33,7 +33,7 @@ def test_sessions_of_every_seed(seeds, record_property):
         "realtime_sim", realtime_scenario.scenario, [*known, *seeds], realtime_scenario.RARE
     )
     record_property("seeds", len(seeds))
-    record_property("reached", dict(reached))
+    record_property("reached", {str(state): times for state, times in reached.items()})
 
 
 @pytest.mark.timeout(1800)
