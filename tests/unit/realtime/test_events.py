@@ -29,8 +29,8 @@ def test_whichever_model_a_client_names_is_its_sessions():
 
 def test_a_model_that_the_engine_names_is_never_shown():
     """Also where it is not the one that is configured."""
-    said = '{"type":"session.created","session":{"model":"/srv/weights/v2"}}'
-    assert NAMES.to_client(said) == said.replace("/srv/weights/v2", "llm.primary")
+    said = '{"type":"session.created","session":{"model":"family/weights-v2"}}'
+    assert NAMES.to_client(said) == said.replace("family/weights-v2", "llm.primary")
 
 
 @pytest.mark.parametrize(
