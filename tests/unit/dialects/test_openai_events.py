@@ -67,6 +67,22 @@ def test_text_and_thoughts_keep_their_order():
     ]
 
 
+def test_a_line_feed_more_than_a_blank_line_is_nothing():
+    """Wherever it stands in a read, it neither ends an event nor is part of one."""
+    decoder = new_decoder()
+    out: list[StreamEvent] = []
+    for read in (
+        delta({"role": "assistant", "content": "a"}) + b"\n",
+        b"\n" + delta({"content": "b"}),
+        delta(finish="stop") + b"\n",
+        DONE + b"\n",
+    ):
+        out += decoder.feed(read)
+    assert decoder.close() == []
+    assert decoder.failure is None
+    assert out == [TextDelta("a"), TextDelta("b"), Finished(FinishReason.STOP)]
+
+
 def test_calls_begin_with_their_name():
     """What comes before a name waits for it; a second name is not another call."""
     out = decoded(
