@@ -61,7 +61,9 @@ def request(key: str, *, at_once: bool = False, steps: int = 2) -> SendMessageRe
             "returnImmediately": at_once,
         },
     }
-    return json_format.ParseDict(document, SendMessageRequest())
+    message = SendMessageRequest()
+    json_format.ParseDict(document, message)
+    return message
 
 
 async def until_ended(client: JsonRpcTransport, task_id: str) -> Task:
