@@ -26,7 +26,7 @@ from anvil_trio.exchange.relay import lapsed
 from anvil_trio.exchange.watch import Cut, Watch
 from anvil_trio.log_events import LogEvent, log_event
 
-__all__ = ["Exchange"]
+__all__ = ["Asking", "Exchange"]
 
 
 Asking = TypeVar("Asking", bound=Watched)

@@ -3,8 +3,8 @@
     permit -> body -> parse, alias, gates -> lease -> one attempt -> closing -> last words -> record
 
 Everything that must be given back is a `with`, entered before the next `await`: the permit, the
-lease and the upstream stream. All of them are inside the `life` of `exchange/frame`, which also has
-the last words said and the record written.
+lease (in `exchange/selection`) and the upstream stream. All of them are inside the `life` of
+`exchange/frame`, which also has the last words said and the record written.
 """
 
 from collections.abc import Coroutine
@@ -20,18 +20,16 @@ from anvil_trio.exchange.caller import Caller
 from anvil_trio.exchange.closing import (
     Closing,
     broken,
-    not_admitted,
     rejected,
     turned_away,
 )
 from anvil_trio.exchange.delivery import deliver
-from anvil_trio.exchange.frame import Exchange
-from anvil_trio.exchange.generation import Generation
+from anvil_trio.exchange.generation import Generation, Route
 from anvil_trio.exchange.house import House
-from anvil_trio.exchange.outcome import Outcome
 from anvil_trio.exchange.phases import Phase
 from anvil_trio.exchange.prepare import Prepared, prepare
 from anvil_trio.exchange.relay import UnaryRelay
+from anvil_trio.exchange.selection import MemberExchange
 from anvil_trio.exchange.stream_relay import StreamRelay
 from anvil_trio.names import MemberId
 from anvil_trio.upstream.client import Opening, Upstream, open_stream
@@ -51,16 +49,13 @@ def run_chat(
     return _Exchange(house, generation, call, caller).run()
 
 
-class _Exchange(Exchange[Caller]):
+class _Exchange(MemberExchange[Caller]):
     """A chat request between its call and its closing."""
 
     def __init__(self, house: House, generation: Generation, call: Call, caller: Caller) -> None:
         super().__init__(house, generation, call, caller)
         self._prepared: Prepared | None = None  # until nobody needs it: it is as long as a prompt
         self._translator: StreamTranslator | None = None
-
-    def _gave_back(self, outcome: Outcome) -> None:
-        self._watch.journey.end(outcome)
 
     async def _admit(self) -> Closing:
         """The front door and the body. Gates reserve nothing of a tier."""
@@ -80,45 +75,21 @@ class _Exchange(Exchange[Caller]):
             if isinstance(prepared, Problem):
                 return rejected(prepared)
             if isinstance(prepared, Refused):
-                return not_admitted(prepared, self._generation.config.router.exhaustion_status)
+                return self._not_admitted(prepared)
             self._headers = self._call.reply_headers(
                 prepared.rendered.output_limit, is_stream=prepared.request.stream
             )
-            self._prepared = prepared
+            self._prepared, route = prepared, prepared.route
             del body, prepared
-            return await self._select()
+            return await self._select(route)
 
     @property
     def _asked(self) -> Prepared:
         assert self._prepared is not None, "asked of a stream that is relayed"
         return self._prepared
 
-    async def _select(self) -> Closing:
-        """One lease on one member, within the admission deadline.
-
-        A grant that comes in the very step of its expiry is given back: life is over.
-        """
-        watch, record = self._watch, self._record
-        record.asked_at = watch.begin()
-        watch.journey.reach(Phase.WAITING)
-        route = self._asked.route
-        session_id = self._call.session_for(route.tier)
-        try:
-            got = await route.handle.acquire(self._call.client_id, session_id)
-        finally:
-            record.answered_at = now = trio.current_time()
-        if isinstance(got, Refused):
-            return not_admitted(got, self._generation.config.router.exhaustion_status)
-        with got as lease:
-            if watch.is_over(now):
-                return self._cut()
-            watch.journey.reach(Phase.CHOSEN)
-            record.selected(lease.member_id, now, lease.schedule)
-            return await self._attempt(lease.member_id)
-
-    async def _attempt(self, member_id: MemberId) -> Closing:
-        """The one attempt on the one member (R009): nothing here is ever tried again."""
-        upstream = self._asked.route.upstreams[member_id]
+    async def _attempt(self, route: Route, member_id: MemberId) -> Closing:
+        upstream = route.upstreams[member_id]
         record = self._record
         record.attempted_at = record.answered_at
         try:

@@ -15,16 +15,15 @@ from anvil_trio.exchange.call import Call
 from anvil_trio.exchange.closing import (
     Closing,
     broken,
-    not_admitted,
     rejected,
     turned_away,
 )
 from anvil_trio.exchange.delivery import LAST_WORDS_S
-from anvil_trio.exchange.frame import Exchange
 from anvil_trio.exchange.generation import Generation, Route
 from anvil_trio.exchange.house import House
 from anvil_trio.exchange.outcome import Outcome
 from anvil_trio.exchange.phases import Phase
+from anvil_trio.exchange.selection import MemberExchange
 from anvil_trio.names import MemberId
 from anvil_trio.realtime.caller import SessionCaller
 from anvil_trio.realtime.closes import Close, Side, close_for
@@ -61,7 +60,7 @@ async def run_session(
     await _Session(house, generation, call, caller, wanted, is_beta=is_beta).run()
 
 
-class _Session(Exchange[SessionCaller]):
+class _Session(MemberExchange[SessionCaller]):
     """A session between its call and its closing."""
 
     def __init__(
@@ -78,9 +77,6 @@ class _Session(Exchange[SessionCaller]):
         self._wanted, self._is_beta = wanted, is_beta
         self._close: Close | None = None  # how the client's WebSocket ends, if it is ours to say
 
-    def _gave_back(self, outcome: Outcome) -> None:
-        self._watch.journey.end(outcome)
-
     async def _admit(self) -> Closing:
         """The front door, where a session counts as one request of its client; then the alias."""
         permit = await self._house.admission.enter(self._call.client_id)
@@ -95,7 +91,7 @@ class _Session(Exchange[SessionCaller]):
                 return rejected(route)
             if route.tier.is_upstream_owned and route.tier.model is None:
                 return self._not_admitted(Refused(RefusalReason.NOT_READY))
-            return await self._select(self._wanted, route)
+            return await self._select(route)
 
     def _find(self, model: str) -> Route | Problem:
         """The one route of the alias, if its tier has sessions; nothing is reserved."""
@@ -106,34 +102,10 @@ class _Session(Exchange[SessionCaller]):
         self._record.routed(route.alias, route.tier)
         return route if route.tier.realtime else _NO_SESSIONS
 
-    async def _select(self, wanted: Wanted, route: Route) -> Closing:
-        """One lease on one member, within the admission deadline.
-
-        A grant that comes in the very step of its expiry is given back: life is over.
-        """
-        watch, record = self._watch, self._record
-        record.asked_at = watch.begin()
-        watch.journey.reach(Phase.WAITING)
-        session_id = self._call.session_for(route.tier)
-        try:
-            got = await route.handle.acquire(self._call.client_id, session_id)
-        finally:
-            record.answered_at = now = trio.current_time()
-        if isinstance(got, Refused):
-            return self._not_admitted(got)
-        with got as lease:
-            if watch.is_over(now):
-                return self._cut()
-            watch.chosen()
-            watch.journey.reach(Phase.CHOSEN)
-            record.selected(lease.member_id, now, lease.schedule)
-            return await self._attempt(wanted, route, lease.member_id)
-
-    def _not_admitted(self, refused: Refused) -> Closing:
-        return not_admitted(refused, self._generation.config.router.exhaustion_status)
-
-    async def _attempt(self, wanted: Wanted, route: Route, member_id: MemberId) -> Closing:
-        """The one attempt on the one member (R009): nothing here is ever tried again."""
+    async def _attempt(self, route: Route, member_id: MemberId) -> Closing:
+        wanted = self._wanted
+        assert not isinstance(wanted, Problem), "what cannot be read is not attempted"
+        self._watch.chosen()
         upstream = route.upstreams[member_id]
         names = Names(wanted.model, route.tier.model or wanted.model)
         url = realtime_url(str(upstream.url), names.model, wanted.intent)

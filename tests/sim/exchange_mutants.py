@@ -6,6 +6,7 @@ __all__ = ["EXCHANGE"]
 
 FRAME = "anvil_trio.exchange.frame"
 RUN = "anvil_trio.exchange.run"
+SELECTION = "anvil_trio.exchange.selection"
 WATCH = "anvil_trio.exchange.watch"
 DEADLINES = "anvil_trio.exchange.deadlines"
 RELAY = "anvil_trio.exchange.relay"
@@ -17,10 +18,10 @@ CLIENT = "anvil_trio.upstream.client"
 
 GIVE_BACK = (
     Mutant("permit never given back", RUN, "        with permit:\n", "        if permit:\n"),
-    Mutant("lease never given back", RUN, "with got as lease:", "if lease := got:"),
+    Mutant("lease never given back", SELECTION, "with got as lease:", "if lease := got:"),
     Mutant(
         "an await between the lease and its block",
-        RUN,
+        SELECTION,
         "        with got as lease:\n",
         "        await trio.lowlevel.checkpoint()\n        with got as lease:\n",
     ),
@@ -46,8 +47,8 @@ GIVE_BACK = (
     Mutant(
         "a permit is given back before the lease",
         RUN,
-        "            return await self._select()\n",
-        "            permit.release()\n            return await self._select()\n",
+        "            return await self._select(route)\n",
+        "            permit.release()\n            return await self._select(route)\n",
     ),
     Mutant("an exchange that is never forgotten", HOUSE, "del self._running[watch]", "pass"),
 )
@@ -74,7 +75,7 @@ RECORD = (
     ),
     Mutant(
         "the wait is recorded to the end of the request",
-        RUN,
+        SELECTION,
         "            record.answered_at = now = trio.current_time()\n",
         "            now = trio.current_time()\n",
     ),

@@ -5,6 +5,7 @@ from tests.support.mutants import Mutant, Suite
 __all__ = ["REALTIME"]
 
 RUN = "anvil_trio.realtime.run"
+SELECTION = "anvil_trio.exchange.selection"
 RELAY = "anvil_trio.realtime.relay"
 CLOCK = "anvil_trio.realtime.clock"
 CLOSES = "anvil_trio.realtime.closes"
@@ -12,19 +13,18 @@ ENGINE = "anvil_trio.upstream.realtime"
 
 GIVE_BACK = (
     Mutant("permit never given back", RUN, "        with permit:\n", "        if permit:\n"),
-    Mutant("lease never given back", RUN, "with got as lease:", "if lease := got:"),
+    Mutant("lease never given back", SELECTION, "with got as lease:", "if lease := got:"),
     Mutant(
         "an await between the lease and its block",
-        RUN,
+        SELECTION,
         "        with got as lease:\n",
         "        await trio.lowlevel.checkpoint()\n        with got as lease:\n",
     ),
     Mutant(
         "the permit is given back when the engine is there",
         RUN,
-        "            return await self._select(self._wanted, route)\n",
-        "            permit.release()\n"
-        "            return await self._select(self._wanted, route)\n",
+        "            return await self._select(route)\n",
+        "            permit.release()\n            return await self._select(route)\n",
     ),
     Mutant(
         "the connection is never closed",
@@ -46,7 +46,7 @@ GIVE_BACK = (
     ),
     Mutant(
         "the wait is recorded to the end of the session",
-        RUN,
+        SELECTION,
         "            record.answered_at = now = trio.current_time()\n",
         "            now = trio.current_time()\n",
     ),
@@ -55,25 +55,25 @@ GIVE_BACK = (
 ENDS = (
     Mutant(
         "the admission deadline never runs",
-        RUN,
+        SELECTION,
         "        record.asked_at = watch.begin()\n",
         "        record.asked_at = watch.begin()\n        watch.chosen()\n",
     ),
     Mutant(
         "the total deadline never runs",
-        RUN,
+        SELECTION,
         "        record.asked_at = watch.begin()\n",
         "        record.asked_at = trio.current_time()\n",
     ),
     Mutant(
         "a session lasts no longer than the wait for its member might",
         RUN,
-        "            watch.chosen()\n",
+        "        self._watch.chosen()\n",
         "",
     ),
     Mutant(
         "a member that comes with the expiry is kept",
-        RUN,
+        SELECTION,
         "            if watch.is_over(now):\n                return self._cut()\n",
         "",
     ),
