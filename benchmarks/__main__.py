@@ -12,6 +12,7 @@ BENCHMARKS = {
     "scrape": "what GET /metrics costs, and what a request adds to",
     "relay": "the router's CPU per request and per event, for each pair of dialects",
     "streams": "1,000 and 5,000 held streams: memory, lag, CPU; --long: a million events",
+    "stages": "where the CPU of a request and of an event goes, by stage",
     "compare": "the same load on several URLs side by side",
     "budgets": "what must not become dearer, against benchmarks/budgets.toml",
     "soak": "mixed and hostile clients against failing engines; what is left at the end",

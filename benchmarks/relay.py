@@ -25,7 +25,17 @@ from benchmarks.relay_ends import MODEL
 from benchmarks.report import add_outputs, print_table, write_outputs
 from benchmarks.routers import KEY, router_toml, running_router
 
-__all__ = ["BARE", "KINDS", "Figure", "Plan", "Target", "main", "measure_round", "running_targets"]
+__all__ = [
+    "BARE",
+    "KINDS",
+    "Figure",
+    "Plan",
+    "Target",
+    "main",
+    "measure",
+    "measure_round",
+    "running_targets",
+]
 
 BARE = "stock hypercorn, bare"
 _PATHS = {
@@ -95,7 +105,7 @@ def measure_round(
     targets: Sequence[Target], plan: Plan, kinds: Sequence[str] = KINDS
 ) -> list[Figure]:
     """Each load once on each target."""
-    return [_measure(target, kind, plan) for kind in kinds for target in targets]
+    return [measure(target, kind, plan) for kind in kinds for target in targets]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -108,7 +118,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _measure(target: Target, kind: str, plan: Plan) -> Figure:
+def measure(target: Target, kind: str, plan: Plan) -> Figure:
+    """One load of one round, once on one target."""
     count = plan.requests if kind == "unary" else plan.streams
     request = _request(target, kind)
     end = None if kind == "unary" else _ENDS[target.dialect]

@@ -20,8 +20,10 @@ from benchmarks.budgets import FILE
 from benchmarks.chat_wire import render_request
 from benchmarks.flow import Flow
 from benchmarks.processes import Child, cpu_seconds, family, family_cpu_seconds, rss_kib
+from benchmarks.relay import KINDS
 from benchmarks.relay_ends import MODEL
 from benchmarks.routers import KEY, router_toml, running_router
+from benchmarks.stage_rules import Stage
 from benchmarks.streams_held import hold
 from benchmarks.streams_long import relay_long
 from tests.house.tree import ROOT
@@ -54,6 +56,18 @@ def ends() -> Iterator[tuple[Child, Child]]:
         engine = stack.enter_context(Child(["engine"], module="benchmarks.relay_ends"))
         text = router_toml({MODEL: [engine.url]}, MODEL)
         yield engine, stack.enter_context(running_router(text))
+
+
+def test_stages(tmp_path: Path):
+    """Of three loads every sample is some stage's, and each load's CPU is told."""
+    asked = ["--requests", "400", "--streams", "8", "--callers", "8"]
+    figures, told = run(tmp_path, "stages", *asked)
+    assert set(figures["cpu_us"]) == set(figures["samples"]) == set(KINDS)
+    assert all(us > 0 for us in figures["cpu_us"].values())
+    stages = {stage.value for stage in Stage}
+    assert all(set(samples) <= stages for samples in figures["samples"].values())
+    assert sum(figures["samples"]["unary"].values()) > 5  # of some 100 ms of CPU
+    assert all(stage in told for stage in stages)
 
 
 def test_actor(tmp_path: Path):
