@@ -1,7 +1,7 @@
 """`anvil-serving` that looks at itself: a sample of its calls for every few milliseconds of CPU.
 
-SIGUSR1 begins anew; SIGUSR2 ends, and writes how many samples each stage has, as JSON, into the file
-that `SAMPLES_FILE` names. Nothing else differs from the command.
+SIGUSR1 begins anew. SIGUSR2 ends, and writes how many samples each stage has, as JSON, into the
+file that `SAMPLES_FILE` names. Nothing else differs from the command.
 """
 
 import json
