@@ -67,7 +67,7 @@ class App:
         if permitted is not None:
             return await edge.send_empty(send, permitted)
         reply = edge.without_body(method, cors.wrapped(headers, send))
-        with generation.life.used():
+        with generation.life.users:
             return await self._answer(generation, scope, headers, receive, reply)
 
     async def _answer(
@@ -139,7 +139,7 @@ class App:
             return await websocket.refuse(websocket.refusal_of(path), scope, receive, send)
         what = check_subscriber(route, who, scope, server)
         if what is None and is_session:
-            with generation.life.used():
+            with generation.life.users:
                 return await answer_realtime(self.house, generation, who, scope, receive, send)
         if what is not None or (what := await answer_feed(self.house, server, receive, send)):
             return await websocket.refuse(what, scope, receive, send)
