@@ -142,7 +142,7 @@ class Channel:
         self._is_gathering = False
         if self._held:
             held, self._held = self._held, []
-            self._write(b"".join(held))
+            self.send(b"".join(held))
         return self._queue.is_empty
 
     def send(self, data: bytes) -> bool:
@@ -151,12 +151,17 @@ class Channel:
         Whether there is nothing left to send. To a client that has left, or after `finish`, it
         sends nothing, silently.
         """
-        if not (self._held or self._is_gathering):
-            return self._write(data)
         if not data or self.is_dead or self.is_ending:
             return True
-        self._held.append(data)
-        return False if self._is_gathering else self.flush()
+        if self._is_gathering:
+            self._held.append(data)
+            return False
+        self._burst_bytes += len(data)
+        try:
+            return self._queue.write(self._wire.encode(data) if self._wire.secure else data)
+        except OSError:  # ssl.SSLError: an earlier failure made TLS unusable
+            self.reset()
+            return True
 
     async def drained(self) -> None:
         """Wait until the kernel has what was sent, or the client is known to be gone.
@@ -170,16 +175,6 @@ class Channel:
         elif self.is_dead or self.is_ending or self._burst_bytes > _BURST_BYTES:
             self._burst_bytes = 0
             await trio.lowlevel.checkpoint()
-
-    def _write(self, data: bytes) -> bool:
-        if not data or self.is_dead or self.is_ending:
-            return True
-        self._burst_bytes += len(data)
-        try:
-            return self._queue.write(self._wire.encode(data) if self._wire.secure else data)
-        except OSError:  # ssl.SSLError: an earlier failure made TLS unusable
-            self.reset()
-            return True
 
     # ending
 

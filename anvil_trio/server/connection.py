@@ -103,7 +103,7 @@ class Connection:
                 self.evict()
             channel.close()
         self._lose_client()
-        await self._protocol.handle(Closed())
+        await self._protocol.close()
         self._tasks.dismiss()
 
     def retire(self) -> None:
@@ -143,24 +143,17 @@ class Connection:
     async def _read(self) -> None:
         try:
             while data := await self._channel.read():
-                await self._feed(data)
+                try:
+                    await self._protocol.feed(data)
+                except Http2Preface as preface:
+                    self._protocol = self._http2()
+                    await self._protocol.initiate()
+                    await self._protocol.feed(preface.data)
                 del data  # or a long reply would keep its request
         except ReadingEnded:
             pass
         if self._channel.is_ending:
             await self._channel.linger()
-
-    async def _feed(self, data: bytes) -> None:
-        protocol = self._protocol
-        try:
-            if isinstance(protocol, Http1):
-                await protocol.feed(data)
-            else:
-                await protocol.handle(RawData(data))
-        except Http2Preface as preface:
-            http2 = self._protocol = self._http2()
-            await http2.initiate()
-            await http2.handle(RawData(preface.data))
 
     def _http2(self) -> Http2:
         return Http2(
@@ -183,7 +176,7 @@ class Connection:
         elif isinstance(event, Closed):
             self._channel.finish()
             self._lose_client()
-            await self._protocol.handle(Closed())
+            await self._protocol.close()
 
     def _lose_client(self) -> None:
         self._tasks.lose_client()

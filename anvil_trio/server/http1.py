@@ -1,4 +1,4 @@
-"""HTTP/1.1 on llhttp, behind hypercorn's protocol interface; its WebSockets are hypercorn's.
+"""HTTP/1.1 on llhttp; its WebSockets are hypercorn's.
 
 What arrives is judged in `http1_head` and `http1_requests`, what leaves is framed in `http1_reply`;
 here is only whose turn it is. The next request begins when the reply before it is complete; until
@@ -13,9 +13,9 @@ from anvil_trio.server.channel import Channel
 from anvil_trio.server.http1_exchange import Exchange, fixed_scope
 from anvil_trio.server.http1_head import RequestHead
 from anvil_trio.server.http1_reply import Reply
-from anvil_trio.server.http1_requests import Fault, Part, Received, RequestParser
+from anvil_trio.server.http1_requests import Fault, Part, RequestParser
 from anvil_trio.server.http1_websocket import Http1WebSocket
-from anvil_trio.server.hypercorn_names import Closed, Event, RawData
+from anvil_trio.server.hypercorn_names import Closed
 from anvil_trio.server.options import ServerOptions
 from anvil_trio.server.protocol_args import ProtocolArgs
 from anvil_trio.server.refusals import refusal
@@ -76,13 +76,6 @@ class Http1:
     async def initiate(self) -> None:
         """The client speaks first."""
 
-    async def handle(self, event: Event) -> None:
-        """Take what the client sent, or its end. Raises Http2Preface and ReadingEnded."""
-        if isinstance(event, Closed):
-            await self._close()
-        elif isinstance(event, RawData):
-            await self.feed(event.data)
-
     async def feed(self, data: bytes) -> None:
         """Take what the client sent. Raises Http2Preface and ReadingEnded."""
         if self._may_be_http2:
@@ -123,8 +116,15 @@ class Http1:
         received = self._requests.received
         try:
             while not (self._is_answering or self._is_over):
-                if received:
-                    await self._take(received.popleft())
+                item = received.popleft() if received else None
+                if isinstance(item, RequestHead):
+                    await self._begin(item)
+                elif isinstance(item, Part):
+                    assert self._exchange is not None, "a part of the body has its head before it"
+                    self._is_answering = item.is_last
+                    await self._exchange.take(item)
+                elif item is not None:
+                    await self._take_other(item)
                 elif self._ahead:
                     data, self._ahead = bytes(self._ahead), bytearray()
                     self._requests.feed(data)
@@ -136,14 +136,9 @@ class Http1:
                 self._has_advanced.set()
                 self._has_advanced = None
 
-    async def _take(self, item: Received) -> None:
-        if isinstance(item, RequestHead):
-            await self._begin(item)
-        elif isinstance(item, Part):
-            assert self._exchange is not None, "a part of the body has its head before it"
-            self._is_answering = item.is_last
-            await self._exchange.take(item)
-        elif isinstance(item, Fault):
+    async def _take_other(self, item: Fault | bytes) -> None:
+        """What is no request: a fault, after which nothing follows, or a WebSocket's bytes."""
+        if isinstance(item, Fault):
             await self._end_at(item)
         else:
             assert self._socket is not None, "only behind a handshake bytes are not parsed"
@@ -190,11 +185,12 @@ class Http1:
             self.args.task_group.spawn(self._advance)
 
     async def _finish(self) -> None:
-        """Nothing more from us. The connection calls back with `Closed`."""
+        """Nothing more from us. The connection calls `close`."""
         self._is_over = True
         await self.args.send(Closed())
 
-    async def _close(self) -> None:
+    async def close(self) -> None:
+        """Nothing more comes or goes; the applications are told. Idempotent."""
         self._is_over = True
         exchange, self._exchange = self._exchange, None
         if exchange is not None:

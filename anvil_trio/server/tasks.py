@@ -120,15 +120,10 @@ class Tasks(TaskGroup):
                 self._inboxes.remove(inbox)
             await (send(None) if inbox.is_answered else sender(None))
             del job, scope, inbox, send, sender  # or whoever rests would keep its last request
-            job = await self._next_job()
-
-    async def _next_job(self) -> _Job | None:
-        """The connection's next request; None if there is none, or another task rests already."""
-        if self._is_over or self._resting is not None:
-            return None
-        self._resting = trio.lowlevel.current_task()
-        job: _Job | None = await trio.lowlevel.wait_task_rescheduled(self._wake)
-        return job
+            if self._is_over or self._resting is not None:  # no other follows, or one rests already
+                return
+            self._resting = trio.lowlevel.current_task()
+            job = await trio.lowlevel.wait_task_rescheduled(self._wake)
 
     def _wake(self, _raise_cancel: object) -> trio.lowlevel.Abort:
         self._resting = None

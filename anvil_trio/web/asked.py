@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from anvil_trio.exchange.caller import Header
-from anvil_trio.web.asgi_types import Headers, Receive, Scope, Send, first_of, headers_of
+from anvil_trio.web.asgi_types import Headers, Receive, Scope, Send, headers_of
 
 __all__ = ["Asked", "ServerSide"]
 
@@ -43,13 +43,14 @@ class Asked:
     __slots__ = ("first", "headers", "method", "path", "receive", "scope", "send", "server")
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        method, path, extensions = scope["method"], scope["path"], scope.get("extensions")
+        method, path, headers = scope["method"], scope["path"], scope["headers"]
         assert isinstance(method, str)
         assert isinstance(path, str)
         self.scope, self.receive, self.send = scope, receive, send
         self.method, self.path = method, path
-        self.headers: Headers = headers_of(scope)
-        self.first: Mapping[bytes, bytes] = first_of(self.headers)
+        self.headers: Headers = headers if isinstance(headers, list) else headers_of(scope)
+        self.first: Mapping[bytes, bytes] = dict(reversed(self.headers))  # the last one stays
+        extensions = scope.get("extensions")
         self.server: ServerSide | None = None
         if isinstance(extensions, dict):
             self.server = extensions.get("anvil.client")
