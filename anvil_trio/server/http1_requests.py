@@ -8,6 +8,7 @@ that protocol's bytes; and it can tell only within one callback whether the conn
 
 from collections import deque
 from http import HTTPStatus
+from itertools import chain
 from typing import NoReturn
 
 import httptools
@@ -168,11 +169,11 @@ class RequestParser:
         parser, target = self._parser, b"".join(self._targets)
         self._targets.clear()
         method, version = parser.get_method(), parser.get_http_version()
-        names, values = zip(*self._fields, strict=True) if self._fields else ((), ())
-        size = len(target) + len(b"".join(names)) + len(b"".join(values)) + 4 * len(names)
+        fields = self._fields
+        size = len(target) + len(b"".join(chain.from_iterable(fields))) + 4 * len(fields)
         if size > self._max_head_bytes:
             self._refuse_as_too_large()
-        headers = list(zip(map(bytes.lower, names), map(bytes.strip, values), strict=True))
+        headers = [(name.lower(), value.strip()) for name, value in fields]
         head = check_head(method, target, version, headers)
         is_stopping = parser.should_upgrade()
         if head is None or (head.is_websocket and not is_stopping):
