@@ -24,6 +24,11 @@ class ServerSide(Protocol):
     sender: Send | None
     """What the application was given to send by."""
 
+    @property
+    def has_body(self) -> bool:
+        """Whether the body has come in one piece, and nothing of it was read."""
+        ...
+
     def take_body(self) -> bytes | None:
         """The body, if nothing of it was read and it has come in one piece."""
         ...

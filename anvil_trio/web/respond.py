@@ -81,6 +81,11 @@ class AsgiCaller:
             if self._server.gone:
                 leave()
 
+    @property
+    def has_body(self) -> bool:
+        """See `Caller`."""
+        return self._server is not None and self._server.has_body
+
     async def read_body(self, max_bytes: int, *, stall_s: float, total_s: float) -> bytes | Problem:
         """See `Caller`. Ends at once when the caller leaves, since `leave` cuts the exchange.
 
