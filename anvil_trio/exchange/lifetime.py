@@ -27,25 +27,37 @@ class _Phase(Enum):
     RETIRED = auto()
 
 
-class _Use:
-    """One request that hangs on a generation, for as long as its block lasts."""
+class _Users:
+    """Who hangs on a generation now; a `with` of it is one request more, while its block lasts."""
 
-    __slots__ = ("_life",)
+    __slots__ = ("_left", "count")
 
-    def __init__(self, life: "Lifetime") -> None:
-        self._life = life
+    def __init__(self) -> None:
+        self.count = 0
+        self._left: trio.Event | None = None  # while somebody waits for the last one to leave
 
     def __enter__(self) -> None:
-        self._life.begin_use()
+        self.count += 1
 
     def __exit__(self, *exc: object) -> None:
-        self._life.end_use()
+        self.count -= 1
+        if not self.count and self._left is not None:
+            self._left.set()
+            self._left = None
+
+    async def until_none(self) -> None:
+        """Wait until nobody does."""
+        while self.count:
+            if self._left is None:
+                self._left = trio.Event()
+            await self._left.wait()
 
 
 class Lifetime:
     """One generation's phase, its users, and what it wanted to publish before its time.
 
-    `number` rises with each generation of a process.
+    `number` rises with each generation of a process. `users` are the requests that hang on it: one
+    that begins under it is counted by `with life.users`.
     """
 
     def __init__(self, predecessor: "Lifetime | None" = None) -> None:
@@ -53,14 +65,9 @@ class Lifetime:
         self._predecessor = predecessor
         self._phase = _Phase.BUILT
         self._held: dict[Hashable, Callable[[], None]] = {}
-        self._users = 0
-        self._changed = trio.lowlevel.ParkingLot()
+        self.users = _Users()
+        self._retired = trio.Event()
         self._closed = trio.Event()
-
-    @property
-    def users(self) -> int:
-        """How many requests hang on it now."""
-        return self._users
 
     @property
     def is_current(self) -> bool:
@@ -70,20 +77,6 @@ class Lifetime:
     def dated(self, readiness: Readiness) -> Readiness:
         """The same, later than whatever any generation before this one has published."""
         return replace(readiness, generation=(self.number << 32) + readiness.generation)
-
-    def used(self) -> "_Use":
-        """Count one request that began under this generation, for as long as the block lasts."""
-        return _Use(self)
-
-    def begin_use(self) -> None:
-        """One more request hangs on it."""
-        self._users += 1
-
-    def end_use(self) -> None:
-        """One less."""
-        self._users -= 1
-        if not self._users:
-            self._changed.unpark_all()
 
     def heard(self, publish: Callable[[About, News], None]) -> Callable[[About, News], None]:
         """`publish`, which takes effect while this generation is current.
@@ -113,20 +106,18 @@ class Lifetime:
             self._predecessor = None  # nobody of that one was ever given a member of this one
         self._phase = _Phase.RETIRED
         self._held.clear()
-        self._changed.unpark_all()
+        self._retired.set()
 
     async def until_retired(self) -> None:
         """Wait until another generation has taken its place, or it was given up."""
-        while self._phase is not _Phase.RETIRED:
-            await self._changed.park()
+        await self._retired.wait()
 
     async def until_unused(self) -> None:
         """Wait until no request hangs on it, nor on any generation before it."""
         if self._predecessor is not None:
             await self._predecessor.until_closed()
             self._predecessor = None
-        while self._users:
-            await self._changed.park()
+        await self.users.until_none()
 
     async def until_closed(self) -> None:
         """Wait until its connections are closed."""

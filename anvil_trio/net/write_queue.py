@@ -15,6 +15,8 @@ class WriteQueue:
     every byte taken. A writer waits for that task and may be cancelled without harm: its bytes stay
     in their place, so that another HTTP/2 stream never loses any. `on_broken` is called once, in
     the step in which the socket fails, stalls, or has a writer that does not wait for it.
+
+    `is_empty`: the kernel has every byte.
     """
 
     def __init__(
@@ -35,11 +37,7 @@ class WriteQueue:
         self._limit_bytes = max_waiting_bytes
         self._drained: trio.Event | None = None  # while the task runs
         self._broken = False
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether the kernel has every byte."""
-        return not self._waiting
+        self.is_empty = True
 
     def write(self, data: bytes) -> bool:
         """Send or keep `data`; never waits. True: the kernel has all of it.
@@ -65,6 +63,7 @@ class WriteQueue:
         if sent == len(data):
             return True
         self._waiting += memoryview(data)[sent:]
+        self.is_empty = False
         self._limit_bytes = len(self._waiting) + self._max_waiting_bytes
         self._drained = trio.Event()
         self._spawn(self._drain)
@@ -79,6 +78,7 @@ class WriteQueue:
         """Forget what is kept: the socket is being closed. No `on_broken`; idempotent."""
         self._broken = True
         self._waiting.clear()
+        self.is_empty = True
 
     def _break(self) -> None:
         if not self._broken:
@@ -107,4 +107,5 @@ class WriteQueue:
         except BlockingIOError:
             return 0
         del self._waiting[:sent]
+        self.is_empty = not self._waiting
         return sent

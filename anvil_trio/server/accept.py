@@ -2,31 +2,22 @@
 
 import errno
 import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import cast
 
 import trio
 
 from anvil_trio.net.sockets import close
+from anvil_trio.server.asgi import App, TypedApp
 from anvil_trio.server.connection import Shared, serve_connection
 from anvil_trio.server.flusher import Flusher
-from anvil_trio.server.hypercorn_names import ASGIFramework, Lifespan, WorkerContext, wrap_app
+from anvil_trio.server.hypercorn_names import ASGIFramework, Lifespan, wrap_app
 from anvil_trio.server.log import ServerLog
 from anvil_trio.server.options import ServerOptions
-from anvil_trio.server.settings import HypercornSettings
+from anvil_trio.server.settings import HypercornSettings, ServerContext
 
-__all__ = ["App", "Server"]
-
-App = Callable[
-    [
-        dict[str, object],
-        Callable[[], Awaitable[dict[str, object]]],
-        Callable[[Mapping[str, object]], Awaitable[None]],
-    ],
-    Awaitable[None],
-]
-"""An ASGI 3 application: `await app(scope, receive, send)`."""
+__all__ = ["Server"]
 
 _OUT_OF_RESOURCES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
 _PAUSE_S = 0.1
@@ -61,9 +52,10 @@ class Server:
         self._on_deadline = on_deadline
         self._log = ServerLog()
         self._shared = Shared(
-            app=wrap_app(cast("ASGIFramework", app), 0, "asgi"),
+            app=cast("TypedApp", app),
+            wrapped=wrap_app(cast("ASGIFramework", app), 0, "asgi"),
             config=HypercornSettings(options, self._log),
-            context=WorkerContext(None),
+            context=ServerContext(),
             options=options,
             log=self._log,
             flusher=Flusher(),
@@ -86,14 +78,14 @@ class Server:
         case. Raises what hypercorn's Lifespan does where the application refuses to start.
         """
         shared = self._shared
-        lifespan = Lifespan(shared.app, shared.config, shared.state)
+        lifespan = Lifespan(shared.wrapped, shared.config, shared.state)
         last_moment = trio.CancelScope()
         try:
             async with trio.open_nursery() as outer:
                 outer.start_soon(lifespan.handle_lifespan)
                 await lifespan.wait_for_startup()
                 outer.start_soon(shared.flusher.run)
-                outer.start_soon(self._expire_idle)
+                outer.start_soon(self._keep_time)
                 with last_moment:
                     async with trio.open_nursery() as clients:
                         for listener in self._sockets:
@@ -161,14 +153,16 @@ class Server:
         idlest.evict()
         return True
 
-    async def _expire_idle(self) -> None:
+    async def _keep_time(self) -> None:
         """Close what has been idle for too long, a tenth of the bound late at the most.
 
-        A walk now and then costs less than a deadline that moves twice with every request.
+        A walk now and then costs less than a deadline that moves twice with every request, and a
+        date that is renewed on it less than a look at the clock for every reply.
         """
         pause_s = min(self._options.keep_alive_timeout_s / 10, _MOST_LATE_S)
         while True:
             await trio.sleep(pause_s)
+            self._shared.config.renew_date()
             now = trio.current_time()
             for each in list(self._shared.connections):
                 each.expire(now)
@@ -178,7 +172,7 @@ class Server:
     async def _begin_stopping(self) -> None:
         self._on_stopping()
         self._close_listeners()
-        await self._shared.context.terminated.set()
+        await self._shared.context.stop()
         for connection in list(self._shared.connections):
             connection.retire()
 

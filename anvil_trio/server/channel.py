@@ -87,8 +87,13 @@ class Channel:
         self._early = b""
         while data == b"":
             try:
-                encoded = await self._receive()
-                data = self._wire.decode(encoded) if encoded else None
+                data = await sockets.receive_some(self._sock, _READ_BYTES)
+                if len(data) == _READ_BYTES:
+                    data = self._with_more(data)
+                if not data:
+                    return b""
+                if self._wire.secure:
+                    data = self._wire.decode(data)
             except (OSError, trio.ClosedResourceError):
                 return b""
         return b"" if data is None or self.is_ending else data
@@ -104,8 +109,7 @@ class Channel:
                 pass
 
     async def _receive(self) -> bytes:
-        data = await sockets.receive_some(self._sock, _READ_BYTES)
-        return data if len(data) < _READ_BYTES else self._with_more(data)
+        return await sockets.receive_some(self._sock, _READ_BYTES)
 
     def _with_more(self, first: bytes) -> bytes:
         """What came with a read that was full: a large body is best met as a whole."""
@@ -133,12 +137,13 @@ class Channel:
         """Have `flush` called in the next scheduler step, unless it is called before."""
         self._flusher.flush_soon(self)
 
-    def flush(self) -> None:
-        """Send what is held, and hold no more."""
+    def flush(self) -> bool:
+        """Send what is held, and hold no more. Whether there is nothing left to send."""
         self._is_gathering = False
         if self._held:
             held, self._held = self._held, []
-            self._write(b"".join(held))
+            self.send(b"".join(held))
+        return self._queue.is_empty
 
     def send(self, data: bytes) -> bool:
         """Hand over `data`, to be sent after all that came before it. Never waits.
@@ -148,12 +153,15 @@ class Channel:
         """
         if not data or self.is_dead or self.is_ending:
             return True
-        if not self._held and not self._is_gathering:
-            return self._write(data)
-        self._held.append(data)
-        if not self._is_gathering:
-            self.flush()
-        return self._queue.is_empty and not self._held
+        if self._is_gathering:
+            self._held.append(data)
+            return False
+        self._burst_bytes += len(data)
+        try:
+            return self._queue.write(self._wire.encode(data) if self._wire.secure else data)
+        except OSError:  # ssl.SSLError: an earlier failure made TLS unusable
+            self.reset()
+            return True
 
     async def drained(self) -> None:
         """Wait until the kernel has what was sent, or the client is known to be gone.
@@ -167,16 +175,6 @@ class Channel:
         elif self.is_dead or self.is_ending or self._burst_bytes > _BURST_BYTES:
             self._burst_bytes = 0
             await trio.lowlevel.checkpoint()
-
-    def _write(self, data: bytes) -> bool:
-        if self.is_dead or self.is_ending:
-            return True
-        self._burst_bytes += len(data)
-        try:
-            return self._queue.write(self._wire.encode(data))
-        except OSError:  # ssl.SSLError: an earlier failure made TLS unusable
-            self.reset()
-            return True
 
     # ending
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import trio
 
 from anvil_trio.net import sockets
+from anvil_trio.server.asgi import TypedApp
 from anvil_trio.server.channel import Channel
 from anvil_trio.server.flusher import Flusher
 from anvil_trio.server.http1 import Http1, Http2Preface, ReadingEnded
@@ -16,17 +17,16 @@ from anvil_trio.server.http2 import Http2
 from anvil_trio.server.hypercorn_names import (
     AppWrapper,
     Closed,
-    Config,
     ConnectionState,
     Event,
     RawData,
     Updated,
-    WorkerContext,
     parse_socket_addr,
 )
 from anvil_trio.server.log import ServerLog
 from anvil_trio.server.options import ServerOptions
 from anvil_trio.server.protocol_args import ProtocolArgs
+from anvil_trio.server.settings import HypercornSettings, ServerContext
 from anvil_trio.server.tasks import Tasks
 
 __all__ = ["Connection", "Shared", "serve_connection"]
@@ -34,11 +34,15 @@ __all__ = ["Connection", "Shared", "serve_connection"]
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What all connections of one server use, and the set of those that are open."""
+    """What all connections of one server use, and the set of those that are open.
 
-    app: AppWrapper
-    config: Config
-    context: WorkerContext
+    `wrapped` is the application as hypercorn's classes want it.
+    """
+
+    app: TypedApp
+    wrapped: AppWrapper
+    config: HypercornSettings
+    context: ServerContext
     options: ServerOptions
     log: ServerLog
     flusher: Flusher
@@ -53,7 +57,8 @@ class Connection:
     """
 
     def __init__(self, shared: Shared, sock: socket.socket, nursery: trio.Nursery) -> None:
-        self.idle_since: float | None = trio.current_time()
+        self._now = trio.lowlevel.current_clock().current_time  # trio's own way has two calls more
+        self.idle_since: float | None = self._now()
         self._shared = shared
         self._channel = Channel(
             sock,
@@ -62,10 +67,10 @@ class Connection:
             spawn=nursery.start_soon,
             on_lost=self._lose_client,
         )
-        self._tasks = Tasks(nursery, self._channel, shared.log)
+        self._tasks = Tasks(shared.app, nursery, self._channel, shared.log)
         self._is_answering = False
         self._args = ProtocolArgs(
-            app=shared.app,
+            app=shared.wrapped,
             config=shared.config,
             context=shared.context,
             task_group=self._tasks,
@@ -78,9 +83,9 @@ class Connection:
         self._protocol: Http1 | Http2 = Http1(
             self._args,
             shared.options,
-            write=self._channel.send,
-            drained=self._channel.drained,
-            update=self._update,
+            channel=self._channel,
+            begun=self._begin,
+            ended=self._end,
         )
 
     async def run(self) -> None:
@@ -91,14 +96,14 @@ class Connection:
             self._protocol = self._http2()
         with channel.reading:
             await self._protocol.initiate()
-            self._update(True)  # noqa: FBT003 - hypercorn's `Updated(idle=True)`
+            self._end()
             await self._read()
         if not channel.is_ending:
             if channel.reading.cancelled_caught:  # idle for too long
                 self.evict()
             channel.close()
         self._lose_client()
-        await self._protocol.handle(Closed())
+        await self._protocol.close()
         self._tasks.dismiss()
 
     def retire(self) -> None:
@@ -138,24 +143,17 @@ class Connection:
     async def _read(self) -> None:
         try:
             while data := await self._channel.read():
-                await self._feed(data)
+                try:
+                    await self._protocol.feed(data)
+                except Http2Preface as preface:
+                    self._protocol = self._http2()
+                    await self._protocol.initiate()
+                    await self._protocol.feed(preface.data)
                 del data  # or a long reply would keep its request
         except ReadingEnded:
             pass
         if self._channel.is_ending:
             await self._channel.linger()
-
-    async def _feed(self, data: bytes) -> None:
-        protocol = self._protocol
-        try:
-            if isinstance(protocol, Http1):
-                await protocol.feed(data)
-            else:
-                await protocol.handle(RawData(data))
-        except Http2Preface as preface:
-            http2 = self._protocol = self._http2()
-            await http2.initiate()
-            await http2.handle(RawData(preface.data))
 
     def _http2(self) -> Http2:
         return Http2(
@@ -171,37 +169,41 @@ class Connection:
         if isinstance(event, RawData):
             self._channel.send(event.data)
         elif isinstance(event, Updated):
-            self._update(event.idle)
+            if event.idle:
+                self._end()
+            else:
+                self._begin()
         elif isinstance(event, Closed):
             self._channel.finish()
             self._lose_client()
-            await self._protocol.handle(Closed())
+            await self._protocol.close()
 
     def _lose_client(self) -> None:
         self._tasks.lose_client()
 
-    def _update(self, is_idle: bool) -> None:  # noqa: FBT001 - hypercorn's `Updated.idle`
-        self._is_answering = not is_idle
-        if is_idle:
-            self._channel.flush()
-        self._settle()
+    def _begin(self) -> None:
+        """From now on a request is being answered."""
+        self._is_answering = True
+        self.idle_since = None
 
-    def _settle(self) -> None:
-        channel = self._channel
-        if channel.is_ending:
+    def _end(self) -> None:
+        """From now on none is; we are idle once the last answer has left."""
+        self._is_answering = False
+        is_flushed = self._channel.flush()
+        if self._channel.is_ending:
             return
-        if self._is_answering or not channel.is_flushed:
+        if not is_flushed:
             self.idle_since = None
-            if not self._is_answering:
-                self._tasks.spawn(self._settle_when_flushed)
-        elif self._shared.context.terminated.is_set():
+            self._tasks.spawn(self._end_when_flushed)
+        elif self._shared.context.is_stopping:
             self._part()
         else:
-            self.idle_since = trio.current_time()
+            self.idle_since = self._now()
 
-    async def _settle_when_flushed(self) -> None:
+    async def _end_when_flushed(self) -> None:
         await self._channel.drained()
-        self._settle()
+        if not self._is_answering:
+            self._end()
 
 
 async def serve_connection(shared: Shared, sock: socket.socket) -> None:
@@ -211,7 +213,7 @@ async def serve_connection(shared: Shared, sock: socket.socket) -> None:
         async with trio.open_nursery() as nursery:
             connection = Connection(shared, sock, nursery)
             shared.connections.add(connection)
-            if shared.context.terminated.is_set():  # accepted in the very last moment
+            if shared.context.is_stopping:  # accepted in the very last moment
                 connection.retire()
             await connection.run()
     except* (OSError, trio.ClosedResourceError, trio.TooSlowError):

@@ -11,7 +11,7 @@ __all__ = ["Flusher", "Holds"]
 class Holds(Protocol):
     """A connection that may hold bytes back."""
 
-    def flush(self) -> None:
+    def flush(self) -> object:
         """Send what is held, if anything still is. Never raises, never waits."""
 
 

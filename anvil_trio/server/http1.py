@@ -1,20 +1,21 @@
-"""HTTP/1.1 on llhttp, behind hypercorn's protocol interface; its WebSockets are hypercorn's.
+"""HTTP/1.1 on llhttp; its WebSockets are hypercorn's.
 
 What arrives is judged in `http1_head` and `http1_requests`, what leaves is framed in `http1_reply`;
 here is only whose turn it is. The next request begins when the reply before it is complete; until
 then the reader goes on, so that a client's leaving is seen, and keeps what comes, up to a bound.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 import trio
 
-from anvil_trio.server.http1_exchange import Exchange
+from anvil_trio.server.channel import Channel
+from anvil_trio.server.http1_exchange import Exchange, fixed_scope
 from anvil_trio.server.http1_head import RequestHead
 from anvil_trio.server.http1_reply import Reply
-from anvil_trio.server.http1_requests import Fault, Part, Received, RequestParser
+from anvil_trio.server.http1_requests import Fault, Part, RequestParser
 from anvil_trio.server.http1_websocket import Http1WebSocket
-from anvil_trio.server.hypercorn_names import Closed, Event, RawData
+from anvil_trio.server.hypercorn_names import Closed
 from anvil_trio.server.options import ServerOptions
 from anvil_trio.server.protocol_args import ProtocolArgs
 from anvil_trio.server.refusals import refusal
@@ -37,10 +38,9 @@ class Http2Preface(Exception):  # noqa: N818 - a turn, no error
 
 
 class Http1:
-    """One HTTP/1.1 connection.
+    """One HTTP/1.1 connection over `channel`.
 
-    `write` sends and never waits; `drained` waits until the client has taken what was sent;
-    `update` is told whether a request is being answered.
+    `begun` is called when a request begins to be answered, `ended` when no other follows at once.
     """
 
     def __init__(
@@ -48,15 +48,16 @@ class Http1:
         args: ProtocolArgs,
         options: ServerOptions,
         *,
-        write: Callable[[bytes], bool],
-        drained: Callable[[], Awaitable[None]],
-        update: Callable[[bool], None],
+        channel: Channel,
+        begun: Callable[[], None],
+        ended: Callable[[], None],
     ) -> None:
-        self.write = write
-        self._update = update
-        self._args = args
+        self.args = args
+        self.write, self.drained = channel.send, channel.drained
+        self._channel = channel
+        self._begun, self._ended = begun, ended
+        self._fixed = fixed_scope(args)
         self._max_ahead_bytes = options.max_ahead_bytes
-        self._drained = drained
         self._requests = RequestParser(options.max_head_bytes)
         self._opening = b""  # while it may still become HTTP/2's preface
         self._may_be_http2 = not args.ssl
@@ -64,6 +65,7 @@ class Http1:
         self._exchange: Exchange | None = None
         self._socket: Http1WebSocket | None = None
         self._is_over = False
+        self._is_answering = False  # a request is whole and its reply is not
         self._is_advancing = False
         self._has_advanced: trio.Event | None = None  # while a task of its own goes on
 
@@ -73,13 +75,6 @@ class Http1:
 
     async def initiate(self) -> None:
         """The client speaks first."""
-
-    async def handle(self, event: Event) -> None:
-        """Take what the client sent, or its end. Raises Http2Preface and ReadingEnded."""
-        if isinstance(event, Closed):
-            await self._close()
-        elif isinstance(event, RawData):
-            await self.feed(event.data)
 
     async def feed(self, data: bytes) -> None:
         """Take what the client sent. Raises Http2Preface and ReadingEnded."""
@@ -104,11 +99,6 @@ class Http1:
         self._may_be_http2, self._opening = False, b""
         return data
 
-    @property
-    def _is_answering(self) -> bool:
-        """Whether a request is whole and its reply is not."""
-        return self._exchange is not None and self._exchange.is_asked
-
     async def _keep(self, data: bytes) -> None:
         """Keep what comes too early.
 
@@ -123,11 +113,18 @@ class Http1:
     async def _advance(self) -> None:
         """Go on until more must come, or a reply is outstanding."""
         self._is_advancing = True
+        received = self._requests.received
         try:
             while not (self._is_answering or self._is_over):
-                item = self._requests.take()
-                if item is not None:
-                    await self._take(item)
+                item = received.popleft() if received else None
+                if isinstance(item, RequestHead):
+                    await self._begin(item)
+                elif isinstance(item, Part):
+                    assert self._exchange is not None, "a part of the body has its head before it"
+                    self._is_answering = item.is_last
+                    await self._exchange.take(item)
+                elif item is not None:
+                    await self._take_other(item)
                 elif self._ahead:
                     data, self._ahead = bytes(self._ahead), bytearray()
                     self._requests.feed(data)
@@ -139,36 +136,33 @@ class Http1:
                 self._has_advanced.set()
                 self._has_advanced = None
 
-    async def _take(self, item: Received) -> None:
-        if isinstance(item, RequestHead):
-            await self._begin(item)
-        elif isinstance(item, Fault):
+    async def _take_other(self, item: Fault | bytes) -> None:
+        """What is no request: a fault, after which nothing follows, or a WebSocket's bytes."""
+        if isinstance(item, Fault):
             await self._end_at(item)
-        elif isinstance(item, Part):
-            assert self._exchange is not None, "a part of the body has its head before it"
-            await self._exchange.take(item)
         else:
             assert self._socket is not None, "only behind a handshake bytes are not parsed"
             await self._socket.take(item)
 
     async def _begin(self, head: RequestHead) -> None:
-        await self._drained()  # a pipelined request waits for its client to read what came before
-        if self._is_over:
-            return
-        self._update(False)  # noqa: FBT003 - hypercorn's `Updated(idle=False)`
+        if not self._channel.is_flushed:  # a pipelined request waits for its client to read
+            await self.drained()
+            if self._is_over:
+                return
+        self._begun()
         if head.is_websocket:
-            self._socket = Http1WebSocket(self._args, self.write, self._finish)
+            self._socket = Http1WebSocket(self.args, self.write, self._finish)
             await self._socket.begin(head)
         else:
-            self._exchange = Exchange(self, head, self._args.config.response_headers)
-            self._exchange.begin(self._args, head)
+            self._exchange = Exchange(self, head)
+            self._exchange.begin(self._fixed, head)
 
     async def _end_at(self, fault: Fault) -> None:
         """Say what is wrong, unless a reply has begun that cannot be taken back."""
         exchange = self._exchange
         if exchange is None:
             headers, body = refusal(fault.status)
-            reply, ours = Reply("GET", "1.1"), self._args.config.response_headers("h11")
+            reply, ours = Reply("GET", "1.1"), self.args.config.reply_lines
             self.write(reply.render_head(fault.status, headers, ours, closes=True) + body)
         elif not exchange.reply.has_begun:
             exchange.refuse(fault.status)
@@ -176,34 +170,31 @@ class Http1:
 
     # the ends of an exchange and of the connection
 
-    @property
-    def is_stopping(self) -> bool:
-        """Whether the server is."""
-        return self._args.context.terminated.is_set()
-
     async def recycle(self) -> None:
         """The present exchange has ended: go on with the next request, or end the connection."""
         exchange, self._exchange = self._exchange, None
         assert exchange is not None, "it calls this once"
-        await exchange.close()
-        if not exchange.may_be_followed or self.is_stopping:
+        self._is_answering = False
+        exchange.close()
+        if not exchange.may_be_followed or self.args.context.is_stopping:
             await self._finish()
             return
-        self._update(True)  # noqa: FBT003 - hypercorn's `Updated(idle=True)`
-        if (self._ahead or self._requests.has_more) and not self._is_advancing:
+        self._ended()
+        if (self._ahead or self._requests.received) and not self._is_advancing:
             self._is_advancing, self._has_advanced = True, trio.Event()
-            self._args.task_group.spawn(self._advance)
+            self.args.task_group.spawn(self._advance)
 
     async def _finish(self) -> None:
-        """Nothing more from us. The connection calls back with `Closed`."""
+        """Nothing more from us. The connection calls `close`."""
         self._is_over = True
-        await self._args.send(Closed())
+        await self.args.send(Closed())
 
-    async def _close(self) -> None:
+    async def close(self) -> None:
+        """Nothing more comes or goes; the applications are told. Idempotent."""
         self._is_over = True
         exchange, self._exchange = self._exchange, None
         if exchange is not None:
-            await exchange.close()
+            exchange.close()
         socket, self._socket = self._socket, None
         if socket is not None:
             await socket.close()

@@ -1,33 +1,37 @@
 """One HTTP/1.1 request and its reply, between its application and its connection."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from http import HTTPStatus
-from typing import Protocol, cast
+from typing import Protocol
 
+from anvil_trio.server.asgi import Scope
 from anvil_trio.server.http1_head import RequestHead
 from anvil_trio.server.http1_reply import Reply, ReplyError
 from anvil_trio.server.http1_requests import Part
-from anvil_trio.server.hypercorn_names import ASGIReceiveEvent, ASGISendEvent, Scope
+from anvil_trio.server.hypercorn_names import ASGISendEvent
 from anvil_trio.server.inbox import Inbox
 from anvil_trio.server.protocol_args import ProtocolArgs
 from anvil_trio.server.refusals import refusal
+from anvil_trio.server.tasks import EXTENSION
 
-__all__ = ["Exchange", "Line"]
+__all__ = ["Exchange", "Line", "fixed_scope"]
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-_DISCONNECT: ASGIReceiveEvent = {"type": "http.disconnect"}
 
 
 class Line(Protocol):
     """The connection as one exchange sees it."""
 
     @property
-    def is_stopping(self) -> bool:
-        """Whether this exchange is the last whatever it says."""
+    def args(self) -> ProtocolArgs:
+        """What it is made from."""
 
     def write(self, data: bytes) -> bool:
         """Send; never waits. Whether the kernel has all of it."""
         ...
+
+    async def drained(self) -> None:
+        """Wait until the client has taken what was sent."""
 
     async def recycle(self) -> None:
         """The application has said its last word in this exchange."""
@@ -44,31 +48,38 @@ class Exchange:
         "_expects",
         "_inbox",
         "_line",
-        "_ours",
         "is_asked",
         "is_closed",
         "is_kept",
         "reply",
     )
 
-    def __init__(
-        self, line: Line, head: RequestHead, ours: Callable[[str], Iterable[tuple[bytes, bytes]]]
-    ) -> None:
+    def __init__(self, line: Line, head: RequestHead) -> None:
         self.reply = Reply(head.method, head.version)
         self.is_asked = self.is_closed = False
         self.is_kept = True
         self._line = line
-        self._ours = ours
         self._expects = head.expects_continue
-        self._inbox: Inbox | None = None
-
-    def begin(self, args: ProtocolArgs, head: RequestHead) -> None:
-        """Start the application."""
-        scope = cast("Scope", _scope(args, head))
-        inbox = self._inbox = args.task_group.start_app(args.app, scope, self.send)
+        inbox = self._inbox = Inbox("http", line.drained)
         inbox.answer, inbox.more = self.answer, self.more
         if self._expects:
             inbox.wanted = self._ask_for_body
+
+    def begin(self, fixed: Scope, head: RequestHead) -> None:
+        """Start the application; `fixed` is what the scopes of its connection have in common."""
+        args = self._line.args
+        scope = {
+            **fixed,
+            "http_version": head.version,
+            "method": head.method,
+            "path": head.path,
+            "raw_path": head.raw_path,
+            "query_string": head.query,
+            "headers": head.headers,
+            "state": dict(args.connection_state),
+            "extensions": {EXTENSION: self._inbox},
+        }
+        args.task_group.start_app(scope, self._inbox, self.send)
 
     # what the client sends
 
@@ -76,15 +87,13 @@ class Exchange:
         """Hand on a part of the request; waits while the application has enough to read."""
         self._expects = False
         self.is_asked, self.is_kept = part.is_last, part.is_kept
-        if self._inbox is not None:
-            more = not part.is_last
-            await self._inbox.put({"type": "http.request", "body": part.data, "more_body": more})
+        more = not part.is_last
+        await self._inbox.put({"type": "http.request", "body": part.data, "more_body": more})
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """The exchange is over: its reply is whole, its client has left, or it cannot go on."""
         self.is_closed = True
-        if self._inbox is not None:
-            await self._inbox.put(_DISCONNECT)
+        self._inbox.close()
 
     @property
     def may_be_followed(self) -> bool:
@@ -127,7 +136,6 @@ class Exchange:
         """
         if self.is_closed:
             return True
-        assert self._inbox is not None, "answered before it was asked"
         self._inbox.is_answered = True
         reply = self.reply
         head = self._head(status, headers)
@@ -147,24 +155,19 @@ class Exchange:
         self._line.write(self._head(status, headers))
 
     def _head(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-        closes = self._line.is_stopping or not (self.is_asked and self.is_kept)
-        return self.reply.render_head(status, headers, self._ours("h11"), closes=closes)
+        args = self._line.args
+        closes = args.context.is_stopping or not (self.is_asked and self.is_kept)
+        lines = args.config.reply_lines
+        return self.reply.render_head(status, tuple(headers), lines, closes=closes)
 
 
-def _scope(args: ProtocolArgs, head: RequestHead) -> dict[str, object]:
+def fixed_scope(args: ProtocolArgs) -> Scope:
+    """What is the same in every request's scope of one connection."""
     return {
         "type": "http",
-        "http_version": head.version,
         "asgi": {"spec_version": "2.1", "version": "3.0"},
-        "method": head.method,
         "scheme": "https" if args.ssl else "http",
-        "path": head.path,
-        "raw_path": head.raw_path,
-        "query_string": head.query,
         "root_path": args.config.root_path,
-        "headers": head.headers,
         "client": args.client,
         "server": args.server,
-        "state": args.connection_state.copy(),
-        "extensions": {},
     }

@@ -5,8 +5,9 @@ decided here: one Host, one framing, one final coding, a target whose path is ce
 """
 
 import re
-from typing import NamedTuple
 from urllib.parse import unquote
+
+import msgspec
 
 __all__ = ["Headers", "RequestHead", "check_head"]
 
@@ -17,7 +18,7 @@ _ABSOLUTE = re.compile(rb"[Hh][Tt][Tt][Pp][Ss]?://([^/?@]+)([/?].*)?")
 _RARE = frozenset({b"connection", b"expect", b"transfer-encoding", b"upgrade"})
 
 
-class RequestHead(NamedTuple):
+class RequestHead(msgspec.Struct, frozen=True):
     """One request's head, as an application sees it: names in lower case, values trimmed.
 
     `raw_path` and `query` are as they came, `path` is decoded. `is_websocket`: what follows the
@@ -32,6 +33,10 @@ class RequestHead(NamedTuple):
     headers: Headers
     expects_continue: bool
     is_websocket: bool
+
+    def __repr__(self) -> str:
+        """Nothing that was asked."""
+        return "RequestHead()"
 
 
 class _Notes:

@@ -96,7 +96,7 @@ class Http1WebSocket:
             await self._finish()
 
     def _head(self, event: Response) -> bytes:
-        ours = self._args.config.response_headers("h11")
+        ours = self._args.config.reply_lines
         if event.status_code == _SWITCHING:
-            return render_switch([*event.headers, *ours])
+            return render_switch(event.headers, ours)
         return self._refusal.render_head(event.status_code, event.headers, ours, closes=True)

@@ -76,6 +76,14 @@ class Http2(H2Protocol):
             self.connection.close_connection()
         return self.connection.data_to_send()
 
+    async def feed(self, data: bytes) -> None:
+        """Take what the client sent."""
+        await self.handle(RawData(data))
+
+    async def close(self) -> None:
+        """Nothing more comes or goes; the applications are told."""
+        await self.handle(Closed())
+
     async def handle(self, event: Event) -> None:
         """Hypercorn's, but nothing waits for a connection that has closed.
 

@@ -91,14 +91,15 @@ class Inbox:
         return self.gone or self._is_over
 
     async def put(self, message: ASGIReceiveEvent) -> None:
-        """Hand on what hypercorn has to say; waits while the application has enough to read."""
-        if self.is_shut:
+        """Hand on what the protocol has to say; waits while the application has enough to read."""
+        if self.gone or self._is_over:
             return
         if message["type"] in _DISCONNECTS:
             self._put_end(message)
             return
         self._messages.append(message)
-        self._wake_reader()
+        if self._arrived is not None:
+            self._wake_reader()
         while len(self._messages) >= self.room and not self.is_shut:
             if self._taken is None:
                 self._taken = trio.Event()
@@ -112,6 +113,12 @@ class Inbox:
             return
         self._messages.append(message)
         self._finish()
+
+    def close(self) -> None:
+        """The exchange of a request is over: the application is told, if it has not ended."""
+        if not (self.gone or self._is_over):
+            self._messages.append({"type": "http.disconnect"})
+            self._finish()
 
     async def receive(self) -> ASGIReceiveEvent:
         """ASGI's receive. Cancelled, no message is lost."""
@@ -139,7 +146,8 @@ class Inbox:
             return None
         message = self._messages.pop(0)
         assert message["type"] == "http.request", "looked at in this step"
-        self._wake_writer()
+        if self._taken is not None:
+            self._wake_writer()
         return message["body"]
 
     async def drained(self) -> None:
@@ -171,8 +179,10 @@ class Inbox:
 
     def _finish(self) -> None:
         self._is_over = True
-        self._wake_reader()
-        self._wake_writer()
+        if self._arrived is not None:
+            self._wake_reader()
+        if self._taken is not None:
+            self._wake_writer()
 
     def _wake_reader(self) -> None:
         if self._arrived is not None:

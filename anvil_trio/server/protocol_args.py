@@ -5,11 +5,10 @@ from typing import NamedTuple
 
 from anvil_trio.server.hypercorn_names import (
     AppWrapper,
-    Config,
     ConnectionState,
     Event,
-    WorkerContext,
 )
+from anvil_trio.server.settings import HypercornSettings, ServerContext
 from anvil_trio.server.tasks import Tasks
 
 __all__ = ["ProtocolArgs"]
@@ -19,8 +18,8 @@ class ProtocolArgs(NamedTuple):
     """What every protocol class of hypercorn is made from, in hypercorn's order."""
 
     app: AppWrapper
-    config: Config
-    context: WorkerContext
+    config: HypercornSettings
+    context: ServerContext
     task_group: Tasks
     connection_state: ConnectionState
     ssl: bool

@@ -3,20 +3,21 @@
 from collections.abc import Awaitable, Callable
 from contextvars import copy_context
 from functools import partial
-from typing import NamedTuple, cast
+from typing import TypeAlias, cast
 
 import outcome
 import trio
 
+from anvil_trio.server.asgi import Scope, TypedApp
 from anvil_trio.server.channel import Channel
 from anvil_trio.server.hypercorn_names import (
     AppWrapper,
     ASGIReceiveEvent,
     ASGISendEvent,
     Config,
-    Scope,
     TaskGroup,
 )
+from anvil_trio.server.hypercorn_names import Scope as HypercornScope
 from anvil_trio.server.inbox import Inbox
 from anvil_trio.server.log import ServerLog
 
@@ -28,13 +29,8 @@ EXTENSION = "anvil.client"
 _Send = Callable[[ASGISendEvent | None], Awaitable[None]]
 
 
-class _Job(NamedTuple):
-    """One request for an application task."""
-
-    app: AppWrapper
-    scope: Scope
-    inbox: Inbox
-    send: _Send
+_Job: TypeAlias = tuple[Scope, Inbox, _Send]
+"""One request for an application task."""
 
 
 class Tasks(TaskGroup):
@@ -48,7 +44,14 @@ class Tasks(TaskGroup):
     sent twice. Hypercorn would wait in the middle.
     """
 
-    def __init__(self, nursery: trio.Nursery, channel: Channel, log: ServerLog) -> None:
+    def __init__(
+        self,
+        app: TypedApp,
+        nursery: trio.Nursery,
+        channel: Channel,
+        log: ServerLog,
+    ) -> None:
+        self._app = app
         self._nursery = nursery
         self._channel = channel
         self._log = log
@@ -65,27 +68,27 @@ class Tasks(TaskGroup):
 
     async def spawn_app(
         self,
-        app: AppWrapper,
+        app: AppWrapper,  # noqa: ARG002 - hypercorn's signature; it is ours in hypercorn's wrapping
         config: Config,  # noqa: ARG002 - hypercorn's signature
-        scope: Scope,
+        scope: HypercornScope,
         send: _Send,
     ) -> Callable[[ASGIReceiveEvent], Awaitable[None]]:
         """Start one application task; what it may receive is put into the callable returned."""
-        return self.start_app(app, scope, send).put
-
-    def start_app(self, app: AppWrapper, scope: Scope, send: _Send) -> Inbox:
-        """Start one application task; what it may receive is put into the inbox returned."""
         inbox = Inbox(scope["type"], self._channel.drained)
         _extensions(scope)[EXTENSION] = inbox
+        self.start_app(cast("Scope", scope), inbox, send)
+        return inbox.put
+
+    def start_app(self, scope: Scope, inbox: Inbox, send: _Send) -> None:
+        """Start one application task, which receives what is put into `inbox`."""
         self._inboxes.append(inbox)
-        job = _Job(app, scope, inbox, send)
+        job = (scope, inbox, send)
         task, self._resting = self._resting, None
         if task is None:
             self._nursery.start_soon(self._serve, job, name="application")
         else:
             task.context = copy_context()
             trio.lowlevel.reschedule(task, outcome.Value(job))
-        return inbox
 
     def spawn(self, func: Callable[[], Awaitable[object]], *args: object) -> None:
         """Start one of the protocol's own tasks; hypercorn passes them no arguments."""
@@ -104,37 +107,27 @@ class Tasks(TaskGroup):
         if task is not None:
             trio.lowlevel.reschedule(task, outcome.Value(None))
 
-    async def _serve(self, first: _Job) -> None:
-        job: _Job | None = first
+    async def _serve(self, job: _Job | None) -> None:
         while job is not None:
-            await self._run_app(*job)
-            job = await self._next_job()
-
-    async def _next_job(self) -> _Job | None:
-        """The connection's next request; None if there is none, or another task rests already."""
-        if self._is_over or self._resting is not None:
-            return None
-        self._resting = trio.lowlevel.current_task()
-        job: _Job | None = await trio.lowlevel.wait_task_rescheduled(self._wake)
-        return job
+            scope, inbox, send = job
+            sender = inbox.sender = partial(self._send, send, inbox)
+            try:
+                await self._app(scope, inbox.receive, sender)
+            except* Exception as failed:  # noqa: BLE001 - whatever it was, it was that request's
+                self._log.application_failed(failed)
+            finally:
+                inbox.end()
+                self._inboxes.remove(inbox)
+            await (send(None) if inbox.is_answered else sender(None))
+            del job, scope, inbox, send, sender  # or whoever rests would keep its last request
+            if self._is_over or self._resting is not None:  # no other follows, or one rests already
+                return
+            self._resting = trio.lowlevel.current_task()
+            job = await trio.lowlevel.wait_task_rescheduled(self._wake)
 
     def _wake(self, _raise_cancel: object) -> trio.lowlevel.Abort:
         self._resting = None
         return trio.lowlevel.Abort.SUCCEEDED
-
-    async def _run_app(self, app: AppWrapper, scope: Scope, inbox: Inbox, send: _Send) -> None:
-        sender = inbox.sender = partial(self._send, send, inbox)
-        try:
-            await app(scope, inbox.receive, sender, trio.to_thread.run_sync, trio.from_thread.run)
-        except* Exception as failed:  # noqa: BLE001 - whatever it was, it was that request's
-            self._log.application_failed(failed)
-        finally:
-            inbox.end()
-            self._inboxes.remove(inbox)
-        if inbox.is_answered:
-            await send(None)
-        else:
-            await self._send(send, inbox, None)
 
     async def _send(self, send: _Send, inbox: Inbox, message: ASGISendEvent | None) -> None:
         kind = "end" if message is None else message["type"]
@@ -148,7 +141,7 @@ class Tasks(TaskGroup):
         await inbox.drained()
 
     async def _send_joined(
-        self, send: _Send, message: ASGISendEvent | None, flush: Callable[[], None]
+        self, send: _Send, message: ASGISendEvent | None, flush: Callable[[], object]
     ) -> None:
         """Let what hypercorn makes of `message` leave in one write: now, or with what follows.
 
@@ -161,7 +154,7 @@ class Tasks(TaskGroup):
             flush()
 
 
-def inbox_of(scope: Scope) -> Inbox | None:
+def inbox_of(scope: HypercornScope) -> Inbox | None:
     """The inbox of the task that `spawn_app` started with `scope`, if it did."""
     inbox = _extensions(scope).get(EXTENSION)
     return inbox if isinstance(inbox, Inbox) else None
@@ -175,5 +168,5 @@ def _is_last_part(message: ASGISendEvent | None) -> bool:
     )
 
 
-def _extensions(scope: Scope) -> dict[str, object]:
+def _extensions(scope: HypercornScope) -> dict[str, object]:
     return cast("dict[str, dict[str, object]]", scope)["extensions"]

@@ -12,7 +12,7 @@ from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.exchange.house import House
 from anvil_trio.views.activation import project_activation
 from anvil_trio.views.shape import Shape
-from anvil_trio.web.asgi_types import Receive, Scope, Send
+from anvil_trio.web.asked import Asked
 from anvil_trio.web.management import answer_order, read_order
 from anvil_trio.web.respond import AsgiCaller
 
@@ -40,12 +40,7 @@ async def no_activation(_order: ActivationOrder) -> Problem:
 
 
 async def answer_activation(
-    house: House,
-    settings: ServerSettings,
-    activate: Activate,
-    scope: Scope,
-    receive: Receive,
-    send: Send,
+    house: House, settings: ServerSettings, activate: Activate, asked: Asked
 ) -> None:
     """Carry out one activation; a caller that leaves before it took over has changed nothing."""
 
@@ -57,4 +52,4 @@ async def answer_activation(
             return found
         return project_activation(found.old, found.new, is_applied=found.is_applied)
 
-    await answer_order(house, scope, receive, send, work, otherwise=_FAILED)
+    await answer_order(house, asked, work, otherwise=_FAILED)

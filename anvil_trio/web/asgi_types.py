@@ -9,12 +9,10 @@ __all__ = [
     "Receive",
     "Scope",
     "Send",
-    "declared_length",
+    "first_of",
     "headers_of",
     "text_of",
 ]
-
-_LENGTH_DIGITS = 20  # more than any body has
 
 Message: TypeAlias = MutableMapping[str, object]
 Scope: TypeAlias = MutableMapping[str, object]
@@ -35,9 +33,6 @@ def text_of(scope: Mapping[str, object], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def declared_length(headers: Headers) -> int:
-    """What `Content-Length` says, 0 where it says nothing; the server has checked its form."""
-    for name, value in headers:
-        if name == b"content-length":
-            return int(value[:_LENGTH_DIGITS]) if value.isdigit() else 0
-    return 0
+def first_of(headers: Headers) -> Mapping[bytes, bytes]:
+    """The first value of each name."""
+    return dict(reversed(headers))

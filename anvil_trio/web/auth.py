@@ -32,15 +32,13 @@ class Principal:
     client_id: ClientId
     scopes: frozenset[Scope]
 
-    def may(self, scope: Scope) -> bool:
-        """Whether this caller may use a route of that scope."""
-        return Scope.OPERATOR in self.scopes or scope in self.scopes
-
 
 _CREDENTIALS = frozenset({b"authorization", b"x-api-key"})
 _OPERATOR = Principal(LEGACY_CLIENT, frozenset({Scope.OPERATOR}))
 _ANYBODY = Principal(LEGACY_CLIENT, frozenset(Scope))
 """Whoever asks a router without authentication: the operator, and every scope there is."""
+
+_STRANGER = problem(Code.AUTHENTICATION)
 
 
 class Authenticator:
@@ -64,14 +62,15 @@ class Authenticator:
         """
         if not self.is_on:
             return _ANYBODY
-        found: set[Principal | None] = set()
+        found: Principal | None = None
         for name, value in headers:
-            if name in _CREDENTIALS:
-                token = _token_in(name, value)
-                if token is not None:
-                    found.add(self._known.get(_digest(token)))
-        principal = found.pop() if len(found) == 1 else None
-        return problem(Code.AUTHENTICATION) if principal is None else principal
+            token = _token_in(name, value) if name in _CREDENTIALS else None
+            if token is not None:
+                known = self._known.get(sha256(token).digest())
+                if known is None or (found is not None and known != found):
+                    return _STRANGER
+                found = known
+        return _STRANGER if found is None else found
 
 
 def _principals(token: str, clients: Iterable[ClientCredential]) -> Mapping[bytes, Principal]:

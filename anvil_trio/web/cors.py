@@ -32,7 +32,7 @@ _LASTS_S = b"600"
 
 
 class Cors:
-    """The origins of `cors_origins`; none of them, the default, means that nothing is ever said."""
+    """The origins of `cors_origins`. Where there are none, the default, nothing is ever said."""
 
     def __init__(self, origins: Iterable[str]) -> None:
         self._origins = frozenset(_normal(origin.encode()) for origin in origins)
@@ -59,8 +59,6 @@ class Cors:
 
     def wrapped(self, headers: Headers, send: Send) -> Send:
         """A `send` whose replies say whether this request's origin may read them."""
-        if not self._origins:
-            return send
         more: Headers = [(b"vary", b"Origin")]
         origin = self._allowed(headers)
         if origin is not None:

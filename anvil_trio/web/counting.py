@@ -17,8 +17,9 @@ from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.exchange.counting import count_exactly
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
-from anvil_trio.web.asgi_types import Headers, Receive, Scope, Send, declared_length, headers_of
-from anvil_trio.web.respond import AsgiCaller, send_body, send_problem, server_side
+from anvil_trio.web.asgi_types import Headers
+from anvil_trio.web.asked import Asked
+from anvil_trio.web.respond import AsgiCaller, send_body, send_problem
 
 __all__ = ["COUNTERS", "Counter", "answer_count"]
 
@@ -47,23 +48,18 @@ COUNTERS: Mapping[str, Counter] = MappingProxyType({
 
 
 async def answer_count(
-    house: House,
-    generation: Generation,
-    counter: Counter,
-    scope: Scope,
-    receive: Receive,
-    send: Send,
+    house: House, generation: Generation, counter: Counter, asked: Asked
 ) -> None:
     """Answer with a count, or with a problem in the caller's dialect."""
-    caller = AsgiCaller(receive, send, server_side(scope), declared_length(headers_of(scope)))
+    caller = AsgiCaller(asked)
     with trio.CancelScope() as life:
         caller.watch_for_leaving(life.cancel)
         answer = await _count(house, generation, counter, caller)
         if isinstance(answer, Problem):
-            return await send_problem(send, answer, counter.dialect.render_problem(answer))
+            return await send_problem(asked.send, answer, counter.dialect.render_problem(answer))
         tokens, how = answer
         headers: Headers = [(_HOW, how)]
-        return await send_body(send, counter.render(tokens), extra=headers)
+        return await send_body(asked.send, counter.render(tokens), extra=headers)
     return None
 
 

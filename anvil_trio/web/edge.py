@@ -47,10 +47,8 @@ def allow_header(path: str) -> Headers:
     return [(b"allow", ", ".join(methods).encode())] if methods else []
 
 
-def without_body(method: str, send: Send) -> Send:
-    """For HEAD a `send` that keeps heads, `Content-Length` included, and drops what follows."""
-    if method != "HEAD":
-        return send
+def without_body(send: Send) -> Send:
+    """A `send` for HEAD that keeps heads, `Content-Length` included, and drops what follows."""
 
     async def head_only(message: Message) -> None:
         if message["type"] == "http.response.body":

@@ -12,8 +12,8 @@ from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.exchange.house import House
 from anvil_trio.names import LEGACY_CLIENT
 from anvil_trio.views.shape import Shape
-from anvil_trio.web.asgi_types import Receive, Scope, Send, declared_length, headers_of
-from anvil_trio.web.respond import AsgiCaller, send_json, send_problem, server_side
+from anvil_trio.web.asked import Asked
+from anvil_trio.web.respond import AsgiCaller, send_json, send_problem
 from anvil_trio.web.watcher import run_watched
 
 __all__ = ["CarryOut", "answer_order", "read_order"]
@@ -24,20 +24,13 @@ _MAX_BODY_BYTES = 16_384
 
 
 async def answer_order(
-    house: House,
-    scope: Scope,
-    receive: Receive,
-    send: Send,
-    carry_out: CarryOut,
-    *,
-    otherwise: Problem,
+    house: House, asked: Asked, carry_out: CarryOut, *, otherwise: Problem
 ) -> None:
     """Carry out one order; a caller that leaves withdraws what is still waited for.
 
     `otherwise` is told where no place is to be had for another reason than that all are taken.
     """
-    server = server_side(scope)
-    caller = AsgiCaller(receive, send, server, declared_length(headers_of(scope)))
+    caller = AsgiCaller(asked)
     waiting = trio.CancelScope()
     caller.watch_for_leaving(waiting.cancel)
 
@@ -47,11 +40,11 @@ async def answer_order(
         if waiting.cancelled_caught:
             return  # nobody listens any more
         if isinstance(answer, Problem):
-            await send_problem(send, answer, CHAT.render_problem(answer))
+            await send_problem(asked.send, answer, CHAT.render_problem(answer))
         else:
-            await send_json(send, answer)
+            await send_json(asked.send, answer)
 
-    if server is None:
+    if asked.server is None:
         await run_watched(work, caller.wait_for_leaving, caller.has_left)
     else:
         await work()

@@ -16,18 +16,11 @@ from anvil_trio.media.gateway import Gateway
 from anvil_trio.media.mcp_exchange import run_mcp
 from anvil_trio.media.mcp_manner import McpHeaders
 from anvil_trio.web import router
-from anvil_trio.web.asgi_types import (
-    Headers,
-    Receive,
-    Scope,
-    Send,
-    declared_length,
-    headers_of,
-    text_of,
-)
+from anvil_trio.web.asgi_types import Headers
+from anvil_trio.web.asked import Asked
 from anvil_trio.web.auth import Principal
 from anvil_trio.web.chat import call_of
-from anvil_trio.web.respond import AsgiCaller, send_json, server_side
+from anvil_trio.web.respond import AsgiCaller, send_json
 from anvil_trio.web.watcher import run_watched
 
 __all__ = ["answer_media"]
@@ -38,21 +31,17 @@ async def answer_media(
     generation: Generation,
     who: Principal,
     route: router.Route,
-    scope: Scope,
-    receive: Receive,
-    send: Send,
+    asked: Asked,
 ) -> None:
     """Answer on one of the media paths, which are there only where there is a media service."""
     gateway = _gateway(house, generation)
     if route.name == "agent_card":
         workflows = gateway.operations.workflows()
-        return await send_json(send, show_card(workflows, gateway.origin, gateway.version))
-    headers = headers_of(scope)
-    server = server_side(scope)
-    caller = AsgiCaller(receive, send, server, declared_length(headers))
-    call = call_of(who, CHAT, headers)
-    work = partial(_runs(route.name, scope), house, generation, call, caller, gateway)
-    if server is None:
+        return await send_json(asked.send, show_card(workflows, gateway.origin, gateway.version))
+    caller = AsgiCaller(asked)
+    call = call_of(who, CHAT, asked.first)
+    work = partial(_runs(route.name, asked), house, generation, call, caller, gateway)
+    if asked.server is None:
         return await run_watched(work, caller.wait_for_leaving, caller.has_left)
     return await work()
 
@@ -60,22 +49,22 @@ async def answer_media(
 _Run = Callable[[House, Generation, Call, AsgiCaller, Gateway], Awaitable[None]]
 
 
-def _runs(name: str, scope: Scope) -> _Run:
+def _runs(name: str, asked: Asked) -> _Run:
     """What a route does with a request, by what its head says."""
-    headers = headers_of(scope)
+    headers = asked.headers
     match name:
         case "mcp":
             return partial(run_mcp, said=_mcp_headers(headers))
         case "a2a":
             said = A2aHeaders(_values(headers, b"a2a-version"), _values(headers, b"accept"))
             return partial(run_a2a, said=said)
-    asked = _values(headers, b"range")
-    is_head = text_of(scope, "method") == "HEAD"
+    ranges = _values(headers, b"range")
+    is_head = asked.method == "HEAD"
     # A range is about a GET, and one with a condition about a version that nobody can name.
-    is_whole = is_head or not asked or bool(_values(headers, b"if-range"))
+    is_whole = is_head or not ranges or bool(_values(headers, b"if-range"))
     wanted = Wanted(
-        router.named_in(text_of(scope, "path")),
-        None if is_whole else ",".join(asked),
+        router.named_in(asked.path),
+        None if is_whole else ",".join(ranges),
         is_head=is_head,
     )
     return partial(run_download, wanted=wanted)

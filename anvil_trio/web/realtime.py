@@ -17,7 +17,7 @@ from anvil_trio.realtime.closes import Close
 from anvil_trio.realtime.handshake import credentials_in, is_beta, protocol_for, read_wanted
 from anvil_trio.realtime.run import run_session
 from anvil_trio.web import websocket
-from anvil_trio.web.asgi_types import Headers, Receive, Scope, Send, headers_of
+from anvil_trio.web.asgi_types import Headers, Receive, Scope, Send, first_of, headers_of
 from anvil_trio.web.auth import Principal
 from anvil_trio.web.chat import call_of
 from anvil_trio.web.watcher import run_watched
@@ -62,7 +62,7 @@ async def answer_realtime(
         run_session,
         house,
         generation,
-        call_of(principal, CHAT, headers),
+        call_of(principal, CHAT, first_of(headers)),
         caller,
         read_wanted(query),
         is_beta=is_beta(headers, offered),

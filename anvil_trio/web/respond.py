@@ -1,7 +1,6 @@
 """Replies as ASGI messages: whole JSON answers, problems, and the caller of an exchange."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import trio
 from pydantic import JsonValue
@@ -10,46 +9,16 @@ from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.exchange.caller import Header
 from anvil_trio.exchange.delivery import problem_headers
 from anvil_trio.views.shape import Shape
-from anvil_trio.web.asgi_types import Headers, Message, Receive, Scope, Send
+from anvil_trio.web.asgi_types import Headers, Message, Send
+from anvil_trio.web.asked import Asked
 from anvil_trio.web.json_text import dumps
 
 __all__ = [
     "AsgiCaller",
-    "ServerSide",
     "send_body",
     "send_json",
     "send_problem",
-    "server_side",
 ]
-
-
-class ServerSide(Protocol):
-    """What our own server puts into a scope: the connection as seen from the application."""
-
-    gone: bool
-    on_gone: Callable[[], None] | None
-
-    answer: Callable[[int, Sequence[Header], bytes], bool] | None
-    """Takes a whole reply without waiting, where the protocol can; says whether all is written."""
-
-    more: Callable[[bytes], bool] | None
-    """Likewise a part of a body, once the part before it has left."""
-
-    sender: Send | None
-    """What the application was given to send by."""
-
-    @property
-    def has_body(self) -> bool:
-        """Whether the body has come in one piece, and nothing of it was read."""
-        ...
-
-    def take_body(self) -> bytes | None:
-        """The body, if nothing of it was read and it has come in one piece."""
-        ...
-
-    async def drained(self) -> None:
-        """Wait until what was sent has been written, or nearly."""
-        ...
 
 
 async def send_json(send: Send, value: JsonValue | Shape, status: int = 200) -> None:
@@ -82,28 +51,22 @@ async def send_problem(
     await send({"type": "http.response.body", "body": body, "more_body": False})
 
 
-def server_side(scope: Scope) -> ServerSide | None:
-    """The connection under our own server; None under another."""
-    extensions = scope.get("extensions")
-    if not isinstance(extensions, dict):
-        return None
-    side: ServerSide | None = extensions.get("anvil.client")
-    return side
+_LENGTH_DIGITS = 20  # more than any body has
 
 
 class AsgiCaller:
     """The caller of one exchange over ASGI.
 
     With our own server its leaving is known in the step in which the server learns of it; under
-    another server a task that awaits `receive()` stands in (`web.watcher`). `declared_bytes` is
-    what they say that their body will have: one that is too large is refused before it is sent.
+    another server a task that awaits `receive()` stands in (`web.watcher`). A body that they say
+    is too large is refused before it is sent.
     """
 
-    def __init__(
-        self, receive: Receive, send: Send, server: ServerSide | None, declared_bytes: int
-    ) -> None:
-        self._receive, self._send, self._server = receive, send, server
-        self._declared_bytes = declared_bytes
+    def __init__(self, asked: Asked) -> None:
+        server = asked.server
+        self._receive, self._send, self._server = asked.receive, asked.send, server
+        said = asked.first.get(b"content-length", b"")  # of which the server has checked the form
+        self._declared_bytes = int(said[:_LENGTH_DIGITS]) if said.isdigit() else 0
         self._leave: Callable[[], None] | None = None
         self.has_started = False
         self.is_drained = True

@@ -25,7 +25,6 @@ __all__ = [
     "find",
     "methods_of",
     "named_in",
-    "normalise_path",
     "path_meant",
 ]
 
@@ -76,9 +75,9 @@ class Route:
 
     def is_open_to(self, who: Principal) -> bool:
         """Whether this caller may use it."""
-        if self.scope is None or self.scope in who.scopes:
-            return True
-        return self.is_operators and who.may(self.scope)
+        scopes = who.scopes
+        is_given = self.scope is None or self.scope in scopes
+        return is_given or (self.is_operators and Scope.OPERATOR in scopes)
 
 
 MODEL_PATH = "/v1/models/{model}"
@@ -297,7 +296,7 @@ _METHODS: Mapping[str, frozenset[str]] = MappingProxyType({
 })
 
 
-def normalise_path(path: str) -> str:
+def _normal(path: str) -> str:
     """A path as the table spells it: without trailing slashes, case kept."""
     return path.rstrip("/") or "/"
 
@@ -321,7 +320,7 @@ def methods_of(path: str) -> tuple[str, ...]:
 
 def named_in(path: str) -> str:
     """The model or request that a path with a variable end names; empty for other paths."""
-    path = normalise_path(path)
+    path = _normal(path)
     before = next((one for one in _VARIABLE if path.startswith(one)), path)
     return path.removeprefix(before)
 
@@ -352,7 +351,7 @@ def path_meant(path: str) -> str | None:
 
 def entry_of(path: str) -> str:
     """A path as the table spells it, its variable end included; any other as it is."""
-    path = normalise_path(path)
+    path = _normal(path)
     if path in _METHODS:
         return path
     return next((whole for before, whole in _VARIABLE.items() if path.startswith(before)), path)

@@ -9,10 +9,10 @@ from anvil_trio.purpose.media_types import declared_type
 from anvil_trio.purpose.reading import KINDS, reading_of
 from anvil_trio.purpose.run import run_service
 from anvil_trio.purpose.sizes import sizes_of
-from anvil_trio.web.asgi_types import Receive, Scope, Send, declared_length, headers_of
+from anvil_trio.web.asked import Asked
 from anvil_trio.web.auth import Principal
 from anvil_trio.web.chat import call_of
-from anvil_trio.web.respond import AsgiCaller, server_side
+from anvil_trio.web.respond import AsgiCaller
 from anvil_trio.web.watcher import run_watched
 
 __all__ = ["answer_service", "serves"]
@@ -28,18 +28,14 @@ async def answer_service(
     generation: Generation,
     principal: Principal,
     route: str,
-    scope: Scope,
-    receive: Receive,
-    send: Send,
+    asked: Asked,
 ) -> None:
     """Run one exchange; under a server that does not tell of leaving, a watcher stands in."""
-    headers = headers_of(scope)
-    reading = reading_of(route, declared_type(headers), sizes_of(generation.config))
-    call = call_of(principal, CHAT, headers)
-    server = server_side(scope)
-    caller = AsgiCaller(receive, send, server, declared_length(headers))
+    reading = reading_of(route, declared_type(asked.headers), sizes_of(generation.config))
+    call = call_of(principal, CHAT, asked.first)
+    caller = AsgiCaller(asked)
     work = partial(run_service, house, generation, call, caller, reading)
-    if server is None:
+    if asked.server is None:
         await run_watched(work, caller.wait_for_leaving, caller.has_left)
     else:
         await work()

@@ -11,6 +11,7 @@ from anvil_trio.errors import Code, Problem, problem
 from anvil_trio.exchange.caller import Header
 from anvil_trio.web.asgi_types import Headers, Message, Receive, Scope, Send
 from anvil_trio.web.respond import send_problem
+from anvil_trio.web.router import entry_of
 
 __all__ = ["SOCKET_ONLY", "answer", "is_upgrade", "refusal_of", "refuse", "send_refusal"]
 
@@ -34,7 +35,7 @@ def is_upgrade(headers: Headers) -> bool:
 
 def refusal_of(path: str) -> Problem | None:
     """The 426 of a path where one posts instead; None for any other."""
-    if path not in _POSTED:
+    if entry_of(path) not in _POSTED:
         return None
     return problem(Code.METHOD_NOT_ALLOWED, status=_UPGRADE_REQUIRED, message=_WORDS)
 

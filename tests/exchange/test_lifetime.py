@@ -58,12 +58,12 @@ async def test_its_connections_stay_while_anybody_uses_them():
         unused.append(name)
 
     async with trio.open_nursery() as nursery:
-        with second.used():
-            with first.used(), first.used():
+        with second.users:
+            with first.users, first.users:
                 nursery.start_soon(wait, first, "first")
                 nursery.start_soon(wait, second, "second")
                 await wait_all_tasks_blocked()
-                assert (unused, first.users) == ([], 2)
+                assert (unused, first.users.count) == ([], 2)
             await wait_all_tasks_blocked()
             assert unused == ["first"]
             first.close()
@@ -76,7 +76,7 @@ async def test_what_was_given_up_waits_for_nobody():
     """A generation that never took over is unused at once, however busy its predecessor is."""
     first = Lifetime()
     second = Lifetime(first)
-    with first.used():
+    with first.users:
         second.retire()
         with trio.fail_after(1):
             await second.until_unused()
@@ -91,4 +91,16 @@ async def test_retirement_is_waited_for():
         life.take_over()
         await wait_all_tasks_blocked()
         assert len(nursery.child_tasks) == 1
+        life.retire()
+
+
+async def test_whoever_waits_for_retirement_sleeps_while_requests_come_and_go():
+    """The end of the last request makes no task runnable while nobody waits for just that."""
+    life = Lifetime()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(life.until_retired)
+        await wait_all_tasks_blocked()
+        with life.users:
+            pass
+        assert trio.lowlevel.current_statistics().tasks_runnable == 0
         life.retire()

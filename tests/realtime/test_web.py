@@ -334,10 +334,10 @@ async def test_a_session_holds_its_generation(autojump_clock):
         stage.engine(EngineEnd(stage.nursery))
         life = stage.small.generation.life
         socket = await handshake(stage)
-        assert life.users == 1
+        assert life.users.count == 1
         socket.leave()
         await trio.testing.wait_all_tasks_blocked()
-        assert life.users == 0
+        assert life.users.count == 0
 
 
 async def test_authentication_may_be_off(autojump_clock):

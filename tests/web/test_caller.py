@@ -2,7 +2,8 @@
 
 import pytest
 
-from anvil_trio.web.asgi_types import Message
+from anvil_trio.web.asgi_types import Message, Scope
+from anvil_trio.web.asked import Asked
 from anvil_trio.web.respond import AsgiCaller
 from tests.support.asgi import Side
 
@@ -31,7 +32,10 @@ async def sent(_: Message) -> None:
 
 def caller_of(side: Side | None) -> AsgiCaller:
     """A caller whose replies go by `sent`."""
-    return AsgiCaller(nothing, sent, side, 0)
+    scope: Scope = {"method": "POST", "path": "/", "headers": []}
+    if side is not None:
+        scope["extensions"] = {"anvil.client": side}
+    return AsgiCaller(Asked(scope, nothing, sent))
 
 
 def test_a_part_is_taken_without_waiting_where_the_server_can():

@@ -24,7 +24,8 @@ class Seen:
 
     def take(self, parser: RequestParser) -> None:
         """Take all that there is."""
-        while (item := parser.take()) is not None:
+        while parser.received:
+            item = parser.received.popleft()
             assert self.fault is None, "nothing follows a fault"
             match item:
                 case RequestHead():
@@ -38,7 +39,6 @@ class Seen:
                     self.fault = status
                 case _:
                     self.frames += item
-        assert not parser.has_more
 
 
 def parsed(pieces: Iterable[bytes], limit: int = 16_384) -> Seen:

@@ -4,7 +4,7 @@ import pytest
 
 from anvil_trio.server.http1_reply import Reply, ReplyError, render_switch
 
-OURS = [(b"server", b"anvil")]
+OURS = b"server: anvil\r\n"
 
 
 def head_of(reply: Reply, status: int = 200, *headers: tuple[bytes, bytes], closes: bool = False):
@@ -91,6 +91,15 @@ def test_another_connection_option_is_kept():
     assert b"connection: upgrade" in lines
 
 
+def test_two_replies_with_the_same_names_have_their_own_values():
+    """`Reply.render_head`: what is known of a head from the one before it is no value of it."""
+    for value in (b"1", b"2"):
+        lines = head_of(Reply("GET", "1.1"), 200, (b"content-length", value), (b"x-%d", value))
+        assert lines[1:] == [b"x-%d: " + value, b"server: anvil", b"content-length: " + value]
+    with pytest.raises(ReplyError):
+        head_of(Reply("GET", "1.1"), 200, (b"content-length", b"1"), (b"x-%d", b"3\r\nx: y"))
+
+
 def test_an_unknown_status_has_no_phrase():
     """`Reply`: the status line of a status that HTTP does not name ends in a space."""
     assert head_of(Reply("GET", "1.1"), 599)[0] == b"HTTP/1.1 599 "
@@ -120,7 +129,7 @@ def test_no_header_breaks_out_of_its_line(header):
         head_of(reply, 200, header)
     assert not reply.has_begun
     with pytest.raises(ReplyError):
-        render_switch([header])
+        render_switch([header], OURS)
 
 
 @pytest.mark.parametrize("value", [b"-1", b"+1", b"1,1", b"", b"x", b"\xb2"])
@@ -161,5 +170,13 @@ def test_a_body_keeps_to_its_length():
 
 def test_a_switch_of_protocols():
     """`render_switch`: 101 with the headers as they are."""
-    head = render_switch([(b"upgrade", b"WebSocket")])
-    assert head == b"HTTP/1.1 101 Switching Protocols\r\nupgrade: WebSocket\r\n\r\n"
+    head = render_switch([(b"upgrade", b"WebSocket")], OURS)
+    assert head == (
+        b"HTTP/1.1 101 Switching Protocols\r\nupgrade: WebSocket\r\nserver: anvil\r\n\r\n"
+    )
+
+
+def test_a_switch_has_no_length():
+    """`render_switch`: what follows is no body, so a length is refused."""
+    with pytest.raises(ReplyError):
+        render_switch([(b"content-length", b"0")], OURS)

@@ -60,7 +60,7 @@ PIPELINE = (
 
 
 async def test_a_pipeline_may_be_cut_anywhere():
-    """`Http1.handle`: four requests in two pieces get the same four replies, wherever it is cut."""
+    """`Http1.feed`: four requests in two pieces get the same four replies, wherever it is cut."""
     app = Recorder()
     async with serving(app) as served:
         for cut in _pieces(PIPELINE):

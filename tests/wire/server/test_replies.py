@@ -59,7 +59,7 @@ async def test_an_early_head_is_not_held_back():
 
 
 async def test_replies_name_no_software_and_are_dated():
-    """`HypercornSettings.response_headers`: one date, and a server header without a version."""
+    """`HypercornSettings.reply_lines`: one date, and a server header without a version."""
     async with serving(echo) as served, await served.connect() as client:
         await client.send(post())
         lines = (await client.read_reply()).lower().split(b"\r\n")
@@ -70,8 +70,19 @@ async def test_replies_name_no_software_and_are_dated():
         assert not any(b"hypercorn" in line or b"h11" in line for line in lines)
 
 
+async def test_the_date_of_a_reply_goes_on(monkeypatch):
+    """`Server._keep_time`: on a connection that stays open replies get new dates."""
+    dates = iter(range(1_000_000))
+    monkeypatch.setattr("anvil_trio.server.settings.formatdate", lambda **_: f"d{next(dates)}")
+    async with serving(echo, keep_alive_timeout_s=1.0) as served, await served.connect() as client:
+        seen = set()
+        while len(seen) < 3:
+            await client.send(post())
+            seen |= set(re.findall(rb"date: d\d+", (await client.read_reply()).lower()))
+
+
 async def test_pipelined_requests_are_answered_in_order():
-    """`Http1.handle`: three requests sent at once get their three replies, one after another."""
+    """`Http1.feed`: three requests sent at once get their three replies, one after another."""
     async with serving(echo) as served, await served.connect() as client:
         await client.send(post(body=b"one") + post(body=b"two") + post(body=b"three"))
         data = await client.read_until(b"three")

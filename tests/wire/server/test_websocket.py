@@ -98,7 +98,7 @@ async def test_a_close_of_the_application_is_no_leaving(secured):
 
 
 async def test_a_refused_handshake_ends_its_connection(secured):
-    """`Http1.handle`: a WebSocket that the application refuses gets its 403 and the end."""
+    """`Http1.feed`: a WebSocket that the application refuses gets its 403 and the end."""
     options, tls = secured
     async with serving(Chat(), **options) as served:
         with pytest.RaisesGroup(ConnectionRejected):
@@ -129,7 +129,7 @@ HANDSHAKE = (
 
 
 async def test_data_before_the_handshake_is_accepted_ends_both_sides():
-    """`Http1.handle`: a client that does not wait gets a 400 and its application is told."""
+    """`Http1.feed`: a client that does not wait gets a 400 and its application is told."""
     lost, begun = trio.Event(), trio.Event()
 
     async def handler(scope: Scope, receive: Receive, send: Send) -> None:
