@@ -181,6 +181,7 @@ def test_only_safe_tokens_of_the_caller_are_kept():
     record = finished(builder(caller=caller))
     assert record.request_id == "run:1"
     assert (record.session_id, record.workbench_run_id, record.task_id) == (None, None, None)
+    assert caller == CallerIds("run:1")
 
 
 def test_times_are_whole_milliseconds_between_the_moments_that_came():
