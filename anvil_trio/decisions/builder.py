@@ -26,7 +26,7 @@ from anvil_trio.decisions.words import (
     TokenSource,
     WorkloadOutcome,
 )
-from anvil_trio.dialects.ir import FinishReason, OutputLimit, StreamProgress, Usage
+from anvil_trio.dialects.ir import FinishReason, OutputLimit, Prompt, StreamProgress, Usage
 from anvil_trio.facts import Schedule
 from anvil_trio.names import (
     Alias,
@@ -107,7 +107,7 @@ class RecordBuilder(msgspec.Struct, kw_only=True):
 
     request_bytes: int = 0
     response_bytes: int = 0
-    prompt_tokens_estimate: int | None = None
+    prompt: Prompt | None = None
     completion_tokens_estimate: int | None = None
     output_limit: OutputLimit = _NO_LIMIT
     dropped_fields: tuple[str, ...] = ()
@@ -139,6 +139,11 @@ class RecordBuilder(msgspec.Struct, kw_only=True):
         return self._tier
 
     @property
+    def prompt_tokens_estimate(self) -> int | None:
+        """How long the prompt is estimated to be, once it is known."""
+        return None if self.prompt is None else self.prompt.tokens
+
+    @property
     def usage_so_far(self) -> Usage:
         """The engine's counts, also before its reply has ended."""
         return self.usage if self.progress is None else self.progress.usage
@@ -167,7 +172,7 @@ class RecordBuilder(msgspec.Struct, kw_only=True):
         assert not self._is_finished, "one record per request"
         self._is_finished = True
         usage, caller, tier, ended_at = self.usage, self.caller, self._tier, _rounded(unix_ts)
-        prompt, prompt_source = _tokens(usage.prompt_tokens, self.prompt_tokens_estimate)
+        prompt, prompt_source = self._prompt_tokens()
         answer, answer_source = _tokens(usage.completion_tokens, self.completion_tokens_estimate)
         attempt = self._attempt(ending, prompt, answer)
         member_id, selection = self._pair(ending)
@@ -213,6 +218,11 @@ class RecordBuilder(msgspec.Struct, kw_only=True):
             config_sha256=self.config_sha256,
             router_version=self.router_version,
         )
+
+    def _prompt_tokens(self) -> tuple[int | None, TokenSource]:
+        """The engine's count; the prompt is looked at only for want of one."""
+        reported = self.usage.prompt_tokens
+        return _tokens(reported, self.prompt_tokens_estimate if reported is None else None)
 
     def _attempt(
         self, ending: Ending, prompt_tokens: int | None, completion_tokens: int | None

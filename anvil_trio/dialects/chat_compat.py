@@ -34,11 +34,10 @@ _NO_SUBSTANCE = frozenset({"role", "name", "content", "tool_calls", *_REASONING}
 _PARAGRAPH = "\n\n"
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+class History(msgspec.Struct, frozen=True):
     """The messages for the engine, and whether the last one is to be continued."""
 
-    messages: msgspec.Raw = field(repr=False)
+    messages: msgspec.Raw  # shows nothing of them
     is_prefill: bool
 
 

@@ -24,7 +24,8 @@ def check(request: ChatRequest, tier: Tier, exhaustion_status: int) -> Problem |
     """
     # The context to judge by: none where it is unknown, or the engine judges by itself.
     context = tier.context_limit if tier.context_admission == "estimate" else None
-    if context is not None and request.prompt_tokens > context:
+    # Most prompts are far from it, and need not be looked at.
+    if context is not None and request.prompt.most > context and request.prompt_tokens > context:
         return _too_long(request.prompt_tokens, context)
     if tier.media_policy is not None:
         refused = _check_media(request, tier, tier.media_policy, context)

@@ -9,7 +9,7 @@ from anvil_trio.decisions.words import (
     TokenSource,
     WorkloadOutcome,
 )
-from anvil_trio.dialects.ir import FinishReason, OutputLimit, Usage
+from anvil_trio.dialects.ir import FinishReason, OutputLimit, Prompt, Usage
 from anvil_trio.names import DIRECT_MEMBER, MemberId
 from tests.unit.decisions.samples import (
     ALIAS,
@@ -144,7 +144,7 @@ def test_a_direct_tier_has_an_attempt_but_never_a_pair():
 def test_a_direct_tier_records_the_gate_that_refused_as_a_skipped_attempt():
     """A direct tier's refusal names its gate; no engine was asked, so it counts no tokens."""
     made = builder(direct_tier())
-    made.prompt_tokens_estimate = 40
+    made.prompt = Prompt(40)
     record = finished(made, REJECTED)
     assert record.attempts == (
         Attempt(
@@ -248,7 +248,8 @@ def test_a_token_count_says_where_it_comes_from(reported, estimate, total, sourc
     """The engine's own count wins over an estimate, and neither is ever made up."""
     made = selected()
     made.usage = Usage(prompt_tokens=reported, completion_tokens=reported)
-    made.prompt_tokens_estimate = made.completion_tokens_estimate = estimate
+    made.prompt = None if estimate is None else Prompt(estimate)
+    made.completion_tokens_estimate = estimate
     record = finished(made)
     assert (record.total_prompt_tokens, record.prompt_tokens_source) == (total, source)
     assert (record.total_completion_tokens, record.completion_tokens_source) == (total, source)

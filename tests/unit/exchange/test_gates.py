@@ -1,9 +1,11 @@
 """What a tier takes at all."""
 
+from types import MappingProxyType
+
 import pytest
 
 from anvil_trio.config.model import MediaPolicy, Tier
-from anvil_trio.dialects.ir import ChatRequest, Media
+from anvil_trio.dialects.ir import ChatRequest, Media, Prompt
 from anvil_trio.errors import Code, Overflow, Problem, problem
 from anvil_trio.exchange.gates import check
 
@@ -28,8 +30,8 @@ def verdict(
         model="m",
         stream=False,
         usage_wanted=False,
-        fields={},
-        prompt_tokens=tokens,
+        fields=MappingProxyType({}),
+        prompt=Prompt(tokens),
         output_limit=limit,
         media=Media(images=images, videos=videos, audios=3, files=3),
         has_tools=has_tools,
