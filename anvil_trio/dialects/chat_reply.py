@@ -61,12 +61,12 @@ def _rendered(body: bytes, model: bytes) -> RenderedReply:
     reply = _read(body)
     reason, has_content, edits = None, False, {}
     for place, choice in enumerate(reply.choices or ()):
+        assert choice.message is not None, "each has one"
         reason = choice.finish_reason or reason
-        if choice.message is not None:
-            has_content = has_content or choice.message.says_something
-            edit = _edit_of(choice.message)
-            if edit is not None:
-                edits[place] = edit
+        has_content = has_content or choice.message.says_something
+        edit = _edit_of(choice.message)
+        if edit is not None:
+            edits[place] = edit
     data = edit_choices(body, "message", edits) if edits else body
     return RenderedReply(
         body=with_model(data, reply.model, model),

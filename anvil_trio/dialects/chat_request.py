@@ -87,7 +87,7 @@ _FIELDS: Mapping[str, msgspec.json.Decoder[object]] = MappingProxyType({
     name: msgspec.json.Decoder(kind)
     for name, kind in get_type_hints(_Body, include_extras=True).items()
 })
-_BODY_WORDS = "The body must be one JSON object in UTF-8."
+_NO_OBJECT = problem(Code.INVALID_REQUEST, message="The body must be one JSON object in UTF-8.")
 _BROKEN = (msgspec.DecodeError, RecursionError)
 
 
@@ -98,15 +98,21 @@ def parse_request(body: bytes) -> ChatRequest | Problem:
     Never raises, whatever the body is.
     """
     try:
-        fields = members_of(body) if is_utf8(body) else None
+        return _checked(body, members_of(body)) if is_utf8(body) else _NO_OBJECT
     except _BROKEN:
-        fields = None
-    if fields is None:
-        return problem(Code.INVALID_REQUEST, message=_BODY_WORDS)
+        return _NO_OBJECT
+
+
+def _checked(body: bytes, fields: dict[str, msgspec.Raw]) -> ChatRequest | Problem:
+    """The request, if each field is right. Raises for a body that is nested too deeply.
+
+    All fields are decoded at once, and one by one only to say which is at fault. If none is, it was
+    the first value of one that was given twice.
+    """
     try:
         return _request(_BODY.decode(body), fields)
     except _BROKEN:
-        return _fault_in(fields) or _reread(fields)
+        return _fault_in(fields) or _request(_BODY.decode(encode(fields)), fields)
 
 
 def _request(asked: _Body, fields: dict[str, msgspec.Raw]) -> ChatRequest:
@@ -146,14 +152,6 @@ def _is_right(name: str, raw: msgspec.Raw) -> bool:
     except _BROKEN:
         return False
     return True
-
-
-def _reread(fields: dict[str, msgspec.Raw]) -> ChatRequest | Problem:
-    """The request where each field is right: of one that was given twice, the first was not."""
-    try:
-        return _request(_BODY.decode(encode(fields)), fields)
-    except _BROKEN:  # one level deeper than its fields, it is nested too deeply
-        return problem(Code.INVALID_REQUEST, message=_BODY_WORDS)
 
 
 def _invalid(name: str, kind: str) -> Problem:

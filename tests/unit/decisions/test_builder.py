@@ -255,6 +255,23 @@ def test_a_token_count_says_where_it_comes_from(reported, estimate, total, sourc
     assert (record.total_completion_tokens, record.completion_tokens_source) == (total, source)
 
 
+def test_a_prompt_that_the_engine_counted_is_not_estimated():
+    """An estimate is a pass over all of the text; it is made once, for want of a count."""
+    counted: list[int] = []
+
+    def count() -> int:
+        counted.append(1)
+        return 40
+
+    prompt = Prompt(99, count)
+    for reported in (Usage(prompt_tokens=7), Usage(), Usage()):
+        made = builder()
+        made.prompt, made.usage = prompt, reported
+        found = finished(made).total_prompt_tokens
+        assert (found, len(counted)) == ((7, 0) if reported.prompt_tokens else (40, 1))
+    assert repr(prompt) == "Prompt()"
+
+
 def test_the_reply_is_recorded_as_the_dialect_read_it():
     """Finish reason, its absence, sizes and cache count come from the exchange unchanged."""
     made = selected()
