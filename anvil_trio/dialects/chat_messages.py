@@ -56,10 +56,11 @@ class Message(msgspec.Struct, gc=False):
     @property
     def text_parts(self) -> list[str]:
         """All text of the content, part by part."""
-        if isinstance(self.content, str):
-            return [self.content] if self.content else []
-        parts = (part if isinstance(part, str) else part.text for part in self.content or ())
-        return [text for text in parts if text]
+        content = self.content
+        if isinstance(content, list):
+            texts = [part if isinstance(part, str) else part.text for part in content]
+            return [text for text in texts if text]
+        return [content] if content else []
 
     @property
     def is_empty(self) -> bool:
@@ -112,7 +113,11 @@ def facts_of(messages: Sequence[Message]) -> Facts:
         if message.tool_calls:
             is_calling = True
         if isinstance(message.content, list):
-            kinds += [_kind_of(part) for part in message.content if isinstance(part, Part)]
+            kinds += [
+                _kind_of(part)
+                for part in message.content
+                if isinstance(part, Part) and part.type != "text"
+            ]
     return Facts(
         roles=frozenset(roles),
         media=Media(*map(kinds.count, _KINDS)) if kinds else _NO_MEDIA,
@@ -131,9 +136,7 @@ def texts_of(messages: Iterable[Message]) -> Iterator[str]:
 
 
 def _kind_of(part: Part) -> str | None:
-    """What kind of media it is, told by its type, else by its members; None for text."""
-    if part.type == "text":
-        return None
+    """What kind of media it is, told by its type, else by its members; None if none is known."""
     if part.type is not None:
         return next((kind for kind in _KINDS if kind in part.type), None)
     given = (part.image_url, part.video_url, part.audio_url, part.input_audio, part.file)

@@ -123,12 +123,12 @@ def _request(asked: _Body, fields: dict[str, msgspec.Raw]) -> ChatRequest:
         usage_wanted=options is not None and options.include_usage is True,
         fields=MappingProxyType(fields),
         prompt=prompt_of(fields["messages"], asked.messages, is_stream=is_stream),
+        roles=facts.roles,
         output_limit=least(asked.max_tokens, asked.max_completion_tokens),
         choices=1 if asked.n is None else asked.n,
         media=facts.media,
         has_tools=bool(asked.tools or asked.functions) or facts.has_tool_history,
         is_prefill=facts.is_prefill,
-        roles=facts.roles,
     )
 
 

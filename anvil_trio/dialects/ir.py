@@ -121,6 +121,7 @@ class ChatRequest(msgspec.Struct, frozen=True):
     usage_wanted: bool
     fields: MappingProxyType[str, msgspec.Raw]
     prompt: Prompt
+    roles: frozenset[str]  # of its messages
     output_limit: int | None = None
     choices: int = 1
     media: Media = Media()
@@ -129,7 +130,6 @@ class ChatRequest(msgspec.Struct, frozen=True):
     dropped_fields: tuple[str, ...] = ()
     source: bytes | None = None
     untranslatable: Problem | None = None
-    roles: frozenset[str] | None = None  # of its messages, where they were looked at
 
     @property
     def prompt_tokens(self) -> int:

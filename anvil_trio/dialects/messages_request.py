@@ -126,6 +126,7 @@ def _request(
         usage_wanted=True,
         fields=MappingProxyType(made),
         prompt=prompt_of(messages, read, is_stream=is_stream),
+        roles=facts.roles,
         output_limit=fields.max_tokens,
         media=facts.media,
         has_tools="tools" in made or facts.has_tool_history,

@@ -92,6 +92,7 @@ def _request(fields: _Fields, values: Mapping[str, object], source: bytes) -> Ch
         usage_wanted=True,
         fields=MappingProxyType({name: value for name, value in chat.items() if is_given(value)}),
         prompt=prompt_of(raw, messages, is_stream=is_stream),
+        roles=facts.roles,
         output_limit=limit if isinstance(limit, int) else None,
         media=facts.media,
         has_tools=is_given(tools.tools) or facts.has_tool_history,

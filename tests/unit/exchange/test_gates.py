@@ -33,6 +33,7 @@ def verdict(
         usage_wanted=False,
         fields=MappingProxyType({}),
         prompt=Prompt(tokens) if prompt is None else prompt,
+        roles=frozenset(),
         output_limit=limit,
         media=Media(images=images, videos=videos, audios=3, files=3),
         has_tools=has_tools,
