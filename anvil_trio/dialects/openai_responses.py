@@ -26,7 +26,7 @@ from anvil_trio.dialects.ir import (
     StreamTranslator,
     Usage,
 )
-from anvil_trio.dialects.raw_json import encode
+from anvil_trio.dialects.raw_json import encode, members_of
 from anvil_trio.dialects.responses_object import ResponseObject
 from anvil_trio.dialects.responses_stream import ResponsesEncoder
 from anvil_trio.dialects.translate import TranslatedStream
@@ -87,15 +87,15 @@ class Responses:
         return chat_errors.render_problem(_renamed(what))
 
     def _encoder(self, request: ChatRequest, max_bytes: int) -> ResponsesEncoder:
-        source = request.source
-        assert source is not None, "every request that was parsed here has its source"
+        assert request.source is not None, "every request that was parsed here has its source"
+        sent = members_of(request.source)
         token = self._new_token()
-        response = ResponseObject(f"resp_{token}", int(self._now()), request.model, source)
+        response = ResponseObject(f"resp_{token}", int(self._now()), request.model, sent)
         return ResponsesEncoder(
             response,
             token=token,
             now=self._now,
-            wants_summary=responses_request.wants_summary(source),
+            wants_summary=responses_request.wants_summary(sent),
             prompt_estimate=request.prompt_tokens,
             max_bytes=max_bytes,
         )

@@ -57,9 +57,9 @@ def parse_request(body: bytes) -> ChatRequest | Problem:
         return problem(Code.INVALID_REQUEST, message=_BODY_WORDS)
 
 
-def wants_summary(source: bytes) -> bool:
+def wants_summary(sent: Mapping[str, msgspec.Raw]) -> bool:
     """Whether a request that was checked asks for a summary of the reasoning."""
-    raw = members_of(source).get("reasoning", ABSENT)
+    raw = sent.get("reasoning", ABSENT)
     asked = _REASONING.decode(raw) if is_given(raw) else Reasoning()
     return bool(asked.summary or asked.generate_summary)
 
