@@ -26,6 +26,10 @@ class Side:
     more: Callable[[bytes], bool] | None = None
     sender: Send | None = None
 
+    @property
+    def has_body(self) -> bool:
+        return self.body is not None
+
     def take_body(self) -> bytes | None:
         return self.body
 
