@@ -13,6 +13,7 @@ from anvil_trio.log_events import LogEvent, log_event
 from anvil_trio.net.tls import server_context
 from anvil_trio.server.accept import Server
 from anvil_trio.server.collector import steady_collector
+from anvil_trio.server.heap import keep_freed_memory
 from anvil_trio.server.listen import listen, raise_fd_limit
 from anvil_trio.server.options import ServerOptions
 from anvil_trio.server.signals import run_until_signalled
@@ -38,6 +39,7 @@ async def run_router(
     secrets = resolve_secrets(config, environ)
     tls = _tls(config.server, environ)
     raise_fd_limit()
+    keep_freed_memory()
     stall_s = config.server.client_stall_timeout_s
     with listen(host, port, user_timeout_s=stall_s) as listener:
         async with open_app(config, secrets, source) as app:

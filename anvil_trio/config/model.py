@@ -7,8 +7,9 @@ seconds.
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cached_property
 from types import MappingProxyType
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
@@ -81,6 +82,13 @@ class Frozen(BaseModel):
         allow_inf_nan=False,
         protected_namespaces=(),  # `model_identity` and its like are the file's names
     )
+
+    def __copy__(self) -> Self:
+        """A copy, which may be given other values: what was worked out of the old ones stays."""
+        copied = super().__copy__()
+        for name in vars(copied).keys() - type(self).model_fields.keys():
+            del vars(copied)[name]
+        return copied
 
 
 class TierDialect(StrEnum):
@@ -208,7 +216,8 @@ class Tier(TierSettings):
     """One logical tier: one endpoint, or 2 to 16 identical replicas on one host (R002).
 
     `base_url` is the empty string for a replica tier and must never reach a URL builder; use
-    `endpoint_of`. A direct tier has one unnamed member, `DIRECT_MEMBER`.
+    `endpoint_of`. A direct tier has one unnamed member, `DIRECT_MEMBER`. What every request asks of
+    it is worked out once.
     """
 
     replicas: tuple[ReplicaMember, ...] = ()
@@ -216,17 +225,17 @@ class Tier(TierSettings):
     media_policy: MediaPolicy | None = None
     compat: Compat = Compat()
 
-    @property
+    @cached_property
     def is_replica(self) -> bool:
         """Whether the tier's members are named and shown."""
         return bool(self.replicas)
 
-    @property
+    @cached_property
     def is_capacity(self) -> bool:
         """Whether the tier's members are ranked by how full they are."""
         return self.is_replica and self.replica_strategy == "capacity"
 
-    @property
+    @cached_property
     def is_upstream_owned(self) -> bool:
         """Whether the engine says which model the tier serves, and with which context."""
         return self.metadata_source == "upstream"
@@ -244,7 +253,7 @@ class Tier(TierSettings):
             update={"model": served.model, "context_limit": served.context_limit}
         )
 
-    @property
+    @cached_property
     def member_ids(self) -> tuple[MemberId, ...]:
         """All members in lexical order; one unnamed member for a direct tier."""
         if not self.replicas:

@@ -1,9 +1,9 @@
 """What the exchange learns of one request along the way, until it becomes a record."""
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from anvil_trio.decisions.dropped import recorded_names
 from anvil_trio.decisions.record import (
@@ -26,7 +26,7 @@ from anvil_trio.decisions.words import (
     TokenSource,
     WorkloadOutcome,
 )
-from anvil_trio.dialects.ir import FinishReason, OutputLimit, StreamProgress, Usage
+from anvil_trio.dialects.ir import FinishReason, OutputLimit, Prompt, StreamProgress, Usage
 from anvil_trio.facts import Schedule
 from anvil_trio.names import (
     Alias,
@@ -71,14 +71,19 @@ class Target(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class CallerIds:
-    """The ids a caller sent for correlation; the record keeps those that are safe tokens."""
+class CallerIds(msgspec.Struct, frozen=True):
+    """The ids a caller sent for correlation: safe tokens, or None whatever was sent (R012)."""
 
     request_id: str | None = None
     session_id: str | None = None
     workbench_run_id: str | None = None
     task_id: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            text = getattr(self, name)
+            if text is not None and not is_correlation_token(text):
+                force_setattr(self, name, None)
 
 
 _NO_IDS = CallerIds()
@@ -102,7 +107,7 @@ class RecordBuilder(msgspec.Struct, kw_only=True):
 
     request_bytes: int = 0
     response_bytes: int = 0
-    prompt_tokens_estimate: int | None = None
+    prompt: Prompt | None = None
     completion_tokens_estimate: int | None = None
     output_limit: OutputLimit = _NO_LIMIT
     dropped_fields: tuple[str, ...] = ()
@@ -134,6 +139,11 @@ class RecordBuilder(msgspec.Struct, kw_only=True):
         return self._tier
 
     @property
+    def prompt_tokens_estimate(self) -> int | None:
+        """How long the prompt is estimated to be, once it is known."""
+        return None if self.prompt is None else self.prompt.tokens
+
+    @property
     def usage_so_far(self) -> Usage:
         """The engine's counts, also before its reply has ended."""
         return self.usage if self.progress is None else self.progress.usage
@@ -161,31 +171,31 @@ class RecordBuilder(msgspec.Struct, kw_only=True):
         """The one record of this request. A second call is a bug."""
         assert not self._is_finished, "one record per request"
         self._is_finished = True
-        usage = self.usage
-        prompt, prompt_source = _tokens(usage.prompt_tokens, self.prompt_tokens_estimate)
+        usage, caller, tier, ended_at = self.usage, self.caller, self._tier, _rounded(unix_ts)
+        prompt, prompt_source = self._prompt_tokens()
         answer, answer_source = _tokens(usage.completion_tokens, self.completion_tokens_estimate)
         attempt = self._attempt(ending, prompt, answer)
         member_id, selection = self._pair(ending)
         return DecisionRecord(
             kind=self.kind,
             route=self._route,
-            unix_ts=round(unix_ts, 3),
-            workload_created_at=round(self.created_unix, 3),
-            workload_updated_at=round(unix_ts, 3),
+            unix_ts=ended_at,
+            workload_created_at=_rounded(self.created_unix),
+            workload_updated_at=ended_at,
             workload_outcome=ending.workload_outcome,
             gateway_request_id=self.gateway_request_id,
             latency_ms=_whole_ms(now - self.started_at),
             attempts=() if attempt is None else (attempt,),
-            requested_tier=None if self._tier is None else self._tier.id,
+            requested_tier=None if tier is None else tier.id,
             served_tier=attempt.tier_id if attempt is not None and attempt.succeeded else None,
             replica_member_id=member_id,
             replica_selection=selection,
             replica_scheduler=self._evidence(),
             affinity_hit=None if self._schedule is None else self._schedule.is_affinity_hit,
-            request_id=_safe_token(self.caller.request_id),
-            session_id=_safe_token(self.caller.session_id),
-            workbench_run_id=_safe_token(self.caller.workbench_run_id),
-            task_id=_safe_token(self.caller.task_id),
+            request_id=caller.request_id,
+            session_id=caller.session_id,
+            workbench_run_id=caller.workbench_run_id,
+            task_id=caller.task_id,
             client_id=self.client_id,
             request_bytes=self.request_bytes,
             response_bytes=self.response_bytes,
@@ -208,6 +218,11 @@ class RecordBuilder(msgspec.Struct, kw_only=True):
             config_sha256=self.config_sha256,
             router_version=self.router_version,
         )
+
+    def _prompt_tokens(self) -> tuple[int | None, TokenSource]:
+        """The engine's count; the prompt is looked at only for want of one."""
+        reported = self.usage.prompt_tokens
+        return _tokens(reported, self.prompt_tokens_estimate if reported is None else None)
 
     def _attempt(
         self, ending: Ending, prompt_tokens: int | None, completion_tokens: int | None
@@ -268,8 +283,9 @@ class RecordBuilder(msgspec.Struct, kw_only=True):
         return _whole_ms(self.first_content_at - self.started_at)
 
 
-def _whole_ms(seconds: float) -> int:
-    return max(round(seconds * 1000), 0)
+def _rounded(unix_ts: float) -> float:
+    """To the millisecond. A quotient is the nearest number too, and had much cheaper."""
+    return round(unix_ts * 1000) / 1000
 
 
 def _span_ms(began_at: float | None, ended_at: float | None, now: float) -> int | None:
@@ -279,13 +295,13 @@ def _span_ms(began_at: float | None, ended_at: float | None, now: float) -> int 
     return _whole_ms((now if ended_at is None else ended_at) - began_at)
 
 
+def _whole_ms(seconds: float) -> int:
+    return round(seconds * 1000) if seconds > 0 else 0
+
+
 def _tokens(reported: int | None, estimate: int | None) -> tuple[int | None, TokenSource]:
     if reported is not None:
         return reported, TokenSource.UPSTREAM
     if estimate is not None:
         return estimate, TokenSource.ESTIMATED
     return None, TokenSource.UNKNOWN
-
-
-def _safe_token(text: str | None) -> str | None:
-    return text if text is not None and is_correlation_token(text) else None

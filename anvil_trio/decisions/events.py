@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+import msgspec
+
 from anvil_trio.decisions.record import DecisionRecord
 from anvil_trio.names import MemberId, TierId
 
@@ -17,8 +19,7 @@ class DrainPhase(StrEnum):
     ABANDONED = "abandoned"  # out of time, readmitted, or its operator left
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
+class Decided(msgspec.Struct, frozen=True):
     """A request has ended."""
 
     record: DecisionRecord

@@ -1,6 +1,7 @@
 """The decision record: one per request, free of content, and its line in the journal."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import msgspec
 from msgspec.structs import force_setattr
@@ -33,6 +34,8 @@ UNPARSED_ROUTE = "unparsed"
 """The route of a request that ended before its model was known."""
 
 _SELECTIONS = {word.value: word for word in Selection}
+_ASKED = frozenset({Selection.IDENTITY_PASSED, Selection.NOT_ADMITTED})
+_is_member_id = lru_cache(maxsize=1024)(is_identifier)  # they are few, and in every record
 _ENCODER = msgspec.json.Encoder(order="sorted")
 
 
@@ -100,12 +103,15 @@ class DecisionRecord(msgspec.Struct, frozen=True, kw_only=True):
         member_id, selection = checked_pair(
             self.replica_member_id, self.replica_selection, len(self.attempts)
         )
-        force_setattr(self, "replica_member_id", member_id)
-        force_setattr(self, "replica_selection", selection)
-        is_asked = selection in {Selection.IDENTITY_PASSED, Selection.NOT_ADMITTED}
-        evidence = checked_evidence(self.replica_scheduler, member_id) if is_asked else None
-        force_setattr(self, "replica_scheduler", evidence)
-        if member_id is None:
+        if member_id is not self.replica_member_id:
+            force_setattr(self, "replica_member_id", member_id)
+        if selection is not self.replica_selection:
+            force_setattr(self, "replica_selection", selection)
+        if self.replica_scheduler is not None:
+            is_asked = selection in _ASKED
+            evidence = checked_evidence(self.replica_scheduler, member_id) if is_asked else None
+            force_setattr(self, "replica_scheduler", evidence)
+        if member_id is None and self.affinity_hit is not None:
             force_setattr(self, "affinity_hit", None)
 
 
@@ -117,14 +123,16 @@ def checked_pair(
     Valid are a member's identifier with `identity_passed` and exactly one attempt, and no member
     with `not_admitted` or `request_rejected` and no attempt. Nothing is converted to text.
     """
-    if not isinstance(selection, str) or type(selection) not in {str, Selection}:
-        return None, None
-    word = _SELECTIONS.get(selection)
+    word = selection if type(selection) is Selection else _word(selection)
     if word is Selection.IDENTITY_PASSED:
-        if type(member_id) is str and is_identifier(member_id) and attempts == 1:
+        if type(member_id) is str and attempts == 1 and _is_member_id(member_id):
             return member_id, word
         return None, None
     return (None, word) if member_id is None and attempts == 0 else (None, None)
+
+
+def _word(selection: object) -> Selection | None:
+    return _SELECTIONS.get(selection) if type(selection) is str else None
 
 
 def render_line(record: DecisionRecord) -> bytes:

@@ -147,7 +147,7 @@ def _translated(request: ChatRequest, tier: Tier, dropped: set[str]) -> Fields:
         raise Unsaid("n")
     dropped |= {name for name in asked if name not in _TRANSLATED}
     turns = Turns()
-    history = shape_history(request.fields["messages"], tier.compat)
+    history = shape_history(request.fields["messages"], tier.compat, request.roles)
     turns.add_all(_TURNS.decode(history.messages))
     dropped |= turns.dropped
     fields: Fields = {"messages": raw_of(turns.turns)}

@@ -117,7 +117,7 @@ class Chunk(msgspec.Struct, gc=False):
     @property
     def is_error(self) -> bool:
         """Whether this is an engine's error object in one of its shapes."""
-        return self.kind == "error" or is_given(self.error)
+        return self.kind == "error" or (self.error is not ABSENT and is_given(self.error))
 
     @property
     def missing(self) -> dict[str, msgspec.Raw | None]:

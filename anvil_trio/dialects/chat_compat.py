@@ -3,8 +3,7 @@
 A message is written anew only if one of its members must change, and then only that member.
 """
 
-from collections.abc import Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence, Set
 
 import msgspec
 
@@ -31,24 +30,23 @@ _CHANGING_ROLES = frozenset({*_SYSTEM_ROLES, "assistant"})
 _CHANGING_BUT_SYSTEM = _CHANGING_ROLES - {"system"}
 _REASONING = ("reasoning_content", "reasoning", "reasoning_text")  # the first non-empty one counts
 _NO_SUBSTANCE = frozenset({"role", "name", "content", "tool_calls", *_REASONING})
+_NO_REASONING = (ABSENT, ABSENT, ABSENT)
 _PARAGRAPH = "\n\n"
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+class History(msgspec.Struct, frozen=True):
     """The messages for the engine, and whether the last one is to be continued."""
 
-    messages: msgspec.Raw = field(repr=False)
+    messages: msgspec.Raw  # shows nothing of them
     is_prefill: bool
 
 
-@dataclass(slots=True, eq=False)
-class _Turn:
+class _Turn(msgspec.Struct, eq=False):
     """One message, its raw text, and those of its members that must change (None: go)."""
 
     message: Message
     raw: msgspec.Raw
-    changes: dict[str, msgspec.Raw | None] = field(default_factory=dict)
+    changes: dict[str, msgspec.Raw | None] = msgspec.field(default_factory=dict)
 
     @property
     def is_system(self) -> bool:
@@ -58,18 +56,18 @@ class _Turn:
         return with_members(self.raw, self.changes) if self.changes else self.raw
 
 
-def shape_history(raw: msgspec.Raw, compat: Compat, roles: frozenset[str] | None = None) -> History:
+def shape_history(raw: msgspec.Raw, compat: Compat, roles: frozenset[str]) -> History:
     """The messages as this tier's engines take them; the very same bytes if none must change.
 
     Most have `roles` from which it is plain that none must: those are not decoded again.
     """
-    if roles is not None and _cannot_change(roles, compat):
+    if _cannot_change(roles, compat):
         return History(raw, is_prefill=False)
     messages = MESSAGES.decode(raw)
-    if _cannot_change({message.role for message in messages}, compat):
-        return History(raw, is_prefill=False)
     turns = list(map(_Turn, messages, items_of(raw)))
-    kept = [turn for turn in turns if not _is_only_thought(turn, compat)]
+    kept = turns
+    if compat.reasoning_history == "drop":
+        kept = [turn for turn in turns if not _is_only_thought(turn)]
     for turn in kept:
         _change_members(turn, compat)
     placed = _place_system(kept, compat)
@@ -93,16 +91,19 @@ def _change_members(turn: _Turn, compat: Compat) -> None:
     if role == "developer" and compat.developer_role == "system":
         turn.changes["role"] = _SYSTEM
     elif role == "assistant":
-        _change_reasoning(turn, compat)
-        _change_empty_content(turn, compat)
-        _change_arguments(turn)
+        given = _reasoning_of(turn.message)
+        if given:
+            _change_reasoning(turn, given, compat)
+        if turn.message.is_empty:
+            _change_empty_content(turn, compat)
+        if turn.message.tool_calls:
+            _change_arguments(turn, turn.message.tool_calls)
 
 
-def _change_reasoning(turn: _Turn, compat: Compat) -> None:
+def _change_reasoning(turn: _Turn, given: Mapping[str, msgspec.Raw], compat: Compat) -> None:
     """Earlier thoughts under the one name that the engine reads, or not at all."""
     wanted = compat.reasoning_history
-    given = _reasoning_of(turn.message)
-    if wanted == "as_sent" or not given or list(given) == [wanted]:
+    if wanted == "as_sent" or list(given) == [wanted]:
         return
     turn.changes.update(dict.fromkeys(given))
     if wanted != "drop":
@@ -112,13 +113,12 @@ def _change_reasoning(turn: _Turn, compat: Compat) -> None:
 def _change_empty_content(turn: _Turn, compat: Compat) -> None:
     """Content that says nothing, always there and in the one form that the engine takes."""
     wanted, now = ("", _EMPTY) if compat.empty_content == "empty" else (None, _NULL)
-    if turn.message.is_empty and turn.message.content != wanted:
+    if turn.message.content != wanted:
         turn.changes["content"] = now
 
 
-def _change_arguments(turn: _Turn) -> None:
+def _change_arguments(turn: _Turn, calls: Sequence[ToolCall]) -> None:
     """Arguments as the JSON string that they should have been; a missing one is `{}`."""
-    calls = turn.message.tool_calls or ()
     mended = {at: found for at, call in enumerate(calls) if (found := _mended(call)) is not None}
     if mended:
         raws = items_of(members_of(turn.raw)["tool_calls"])
@@ -137,11 +137,9 @@ def _mended(call: ToolCall) -> msgspec.Raw | None:
     return None if mended is sent else mended
 
 
-def _is_only_thought(turn: _Turn, compat: Compat) -> bool:
+def _is_only_thought(turn: _Turn) -> bool:
     """Whether dropping the reasoning leaves nothing of this message."""
-    if turn.message.role != "assistant" or compat.reasoning_history != "drop":
-        return False
-    if turn.message.tool_calls or not turn.message.is_empty:
+    if turn.message.role != "assistant" or turn.message.tool_calls or not turn.message.is_empty:
         return False
     if not any(map(_says, _reasoning_of(turn.message).values())):
         return False
@@ -151,6 +149,8 @@ def _is_only_thought(turn: _Turn, compat: Compat) -> bool:
 
 def _reasoning_of(message: Message) -> dict[str, msgspec.Raw]:
     raws = (message.reasoning_content, message.reasoning, message.reasoning_text)
+    if raws == _NO_REASONING:  # as in most, by identity
+        return {}
     return {name: raw for name, raw in zip(_REASONING, raws, strict=True) if raw is not ABSENT}
 
 

@@ -9,12 +9,12 @@ from anvil_trio.dialects.raw_json import ABSENT, is_given, is_string
 
 __all__ = [
     "MESSAGES",
+    "Facts",
     "Message",
     "Part",
     "ToolCall",
-    "has_tool_history",
+    "facts_of",
     "is_prefill",
-    "media_in",
     "texts_of",
 ]
 
@@ -56,10 +56,11 @@ class Message(msgspec.Struct, gc=False):
     @property
     def text_parts(self) -> list[str]:
         """All text of the content, part by part."""
-        if isinstance(self.content, str):
-            return [self.content] if self.content else []
-        parts = (part if isinstance(part, str) else part.text for part in self.content or ())
-        return [text for text in parts if text]
+        content = self.content
+        if isinstance(content, list):
+            texts = [part if isinstance(part, str) else part.text for part in content]
+            return [text for text in texts if text]
+        return [content] if content else []
 
     @property
     def is_empty(self) -> bool:
@@ -70,11 +71,25 @@ class Message(msgspec.Struct, gc=False):
         return not content
 
 
+class Facts(msgspec.Struct, frozen=True):
+    """What a conversation asks of whoever goes on with it."""
+
+    roles: frozenset[str]
+    media: Media  # in all of its messages
+    has_tool_history: bool  # a tool was called or has answered in an earlier turn
+    is_prefill: bool
+
+    def __repr__(self) -> str:
+        """Nothing that was asked."""
+        return "Facts()"
+
+
 MESSAGES = msgspec.json.Decoder(list[Message])
 
 _TEXT = msgspec.json.Decoder(str)
 _KINDS = ("image", "video", "audio", "file")  # in the order of Media's fields
 _NO_MEDIA = Media()
+_ANSWERING_ROLES = frozenset({"tool", "function"})
 
 
 def _says_something(part: Part | str) -> bool:
@@ -88,9 +103,27 @@ def is_prefill(messages: Sequence[Message]) -> bool:
     return bool(messages) and messages[-1].role == "assistant" and not messages[-1].tool_calls
 
 
-def has_tool_history(messages: Iterable[Message]) -> bool:
-    """Whether a tool was called or has answered in an earlier turn."""
-    return any(message.tool_calls or message.role in {"tool", "function"} for message in messages)
+def facts_of(messages: Sequence[Message]) -> Facts:
+    """All that one walk over the messages tells."""
+    roles: set[str] = set()
+    kinds: list[str | None] = []
+    is_calling = False
+    for message in messages:
+        roles.add(message.role)
+        if message.tool_calls:
+            is_calling = True
+        if isinstance(message.content, list):
+            kinds += [
+                _kind_of(part)
+                for part in message.content
+                if isinstance(part, Part) and part.type != "text"
+            ]
+    return Facts(
+        roles=frozenset(roles),
+        media=Media(*map(kinds.count, _KINDS)) if kinds else _NO_MEDIA,
+        has_tool_history=is_calling or not _ANSWERING_ROLES.isdisjoint(roles),
+        is_prefill=is_prefill(messages),
+    )
 
 
 def texts_of(messages: Iterable[Message]) -> Iterator[str]:
@@ -102,21 +135,8 @@ def texts_of(messages: Iterable[Message]) -> Iterator[str]:
                 yield _TEXT.decode(call.function.arguments)
 
 
-def media_in(messages: Iterable[Message]) -> Media:
-    """How many parts of each kind there are, told by their type, else by their members."""
-    kinds = [
-        _kind_of(part)
-        for message in messages
-        if isinstance(message.content, list)
-        for part in message.content
-        if isinstance(part, Part)
-    ]
-    return Media(*map(kinds.count, _KINDS)) if kinds else _NO_MEDIA
-
-
 def _kind_of(part: Part) -> str | None:
-    if part.type == "text":
-        return None
+    """What kind of media it is, told by its type, else by its members; None if none is known."""
     if part.type is not None:
         return next((kind for kind in _KINDS if kind in part.type), None)
     given = (part.image_url, part.video_url, part.audio_url, part.input_audio, part.file)

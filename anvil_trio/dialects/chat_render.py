@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from anvil_trio.config.model import Tier
 from anvil_trio.dialects.chat_compat import shape_history
 from anvil_trio.dialects.chat_request import LIMIT_FIELDS
-from anvil_trio.dialects.ir import ChatRequest, OutputLimit, RenderedRequest
+from anvil_trio.dialects.ir import ChatRequest, OutputLimit, RenderedRequest, least
 from anvil_trio.dialects.raw_json import (
     ABSENT,
     NULL,
@@ -33,6 +33,7 @@ __all__ = ["render_request"]
 _Fields = dict[str, msgspec.Raw]
 
 _TRUE, _FALSE = msgspec.Raw(b"true"), msgspec.Raw(b"false")
+_OFTEN_IDLE = frozenset({"stop", "tools", "tool_choice"})
 _EMPTY_STRING = msgspec.Raw(b'""')
 _NOT_FORCING = (msgspec.Raw(b'"auto"'), msgspec.Raw(b'"none"'))
 _ASK_FOR_USAGE = msgspec.Raw(b'{"include_usage":true}')
@@ -45,7 +46,6 @@ _LIMIT_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "max_completion_tokens": ("max_completion_tokens",),
     "both": LIMIT_FIELDS,
 })
-_NO_LIMIT = OutputLimit()
 _LIMIT = msgspec.json.Decoder(int | None)
 _FORCED_WITHOUT_TOOLS = "`tool_choice` asks for a call, but there are no `tools`."
 _TOO_DEEP = "The body is nested too deeply."
@@ -58,6 +58,10 @@ def render_request(request: ChatRequest, tier: Tier) -> RenderedRequest | Proble
     Order of precedence: the request, `extra_body_defaults` where it is silent, the tier's rules,
     `extra_body` over everything. Never raises.
     """
+    if request.untranslatable is not None:
+        return request.untranslatable
+    if request.is_prefill and tier.compat.prefill == "refuse":
+        return problem(Code.INVALID_REQUEST, message=_PREFILL_REFUSED, param="messages")
     try:
         return _render(request, tier)
     except RecursionError:  # the checks ran with more room on the stack than there is here
@@ -65,26 +69,25 @@ def render_request(request: ChatRequest, tier: Tier) -> RenderedRequest | Proble
 
 
 def _render(request: ChatRequest, tier: Tier) -> RenderedRequest | Problem:
-    if request.untranslatable is not None:
-        return request.untranslatable
-    if request.is_prefill and tier.compat.prefill == "refuse":
-        return problem(Code.INVALID_REQUEST, message=_PREFILL_REFUSED, param="messages")
-    fields = dict(request.fields)
+    fields = request.fields.copy()
     history = shape_history(fields["messages"], tier.compat, request.roles)
     fields["messages"] = history.messages
     fields["model"] = raw_of(request.model.strip() if tier.model is None else tier.model)
     if tier.extra_body_defaults:
         _fill(fields, tier.extra_body_defaults)
-    dropped = [*request.dropped_fields, *_drop_idle(fields)]
-    if "tools" not in fields and is_given(fields.get("tool_choice", ABSENT)):
-        return problem(Code.INVALID_REQUEST, message=_FORCED_WITHOUT_TOOLS, param="tool_choice")
+    dropped = request.dropped_fields
+    if not _OFTEN_IDLE.isdisjoint(fields):
+        dropped += _drop_idle(fields)
+        if "tool_choice" in fields and "tools" not in fields:
+            return problem(Code.INVALID_REQUEST, message=_FORCED_WITHOUT_TOOLS, param="tool_choice")
     limit = _limit_output(fields, request, tier)
     if history.is_prefill and not any(is_given(fields.get(name, ABSENT)) for name in _CONTINUE):
         fields.update(_CONTINUE)
     if request.stream:
         _ask_for_usage(fields, request, tier)
-    fields.update({name: raw_of(value) for name, value in tier.extra_body.items()})
-    return RenderedRequest(body=encode(fields), output_limit=limit, dropped_fields=tuple(dropped))
+    for name, value in tier.extra_body.items():
+        fields[name] = raw_of(value)
+    return RenderedRequest(body=encode(fields), output_limit=limit, dropped_fields=dropped)
 
 
 def _fill(fields: _Fields, defaults: Mapping[str, JsonValue]) -> None:
@@ -95,67 +98,59 @@ def _fill(fields: _Fields, defaults: Mapping[str, JsonValue]) -> None:
             fields[name] = raw_of(value)
 
 
-def _drop_idle(fields: _Fields) -> list[str]:
+def _drop_idle(fields: _Fields) -> tuple[str, ...]:
     """Take out what says nothing, and would be refused for it; the names of what went."""
-    dropped = _drop_empty_stops(fields) if "stop" in fields else []
-    if "tools" in fields or "tool_choice" in fields:
-        dropped += _drop_idle_tools(fields)
-    return dropped
+    dropped = _drop_empty_stops(fields) if "stop" in fields else ()
+    return dropped + _drop_idle_tools(fields)
 
 
-def _drop_empty_stops(fields: _Fields) -> list[str]:
+def _drop_empty_stops(fields: _Fields) -> tuple[str, ...]:
     """Take out stop strings that would stop at once; the names of what went altogether."""
     stop = fields["stop"]
     stops = [stop] if is_string(stop) else items_of(stop) if is_list(stop) else []
     left = [text for text in stops if text != _EMPTY_STRING]
     if len(left) == len(stops):
-        return []
+        return ()
     if left:
         fields["stop"] = raw_of(left)
-        return []
+        return ()
     del fields["stop"]
-    return ["stop"]
+    return ("stop",)
 
 
-def _drop_idle_tools(fields: _Fields) -> list[str]:
+def _drop_idle_tools(fields: _Fields) -> tuple[str, ...]:
     """Take out `tools` that hold none, and a `tool_choice` that then forces nothing."""
-    dropped = []
+    dropped: tuple[str, ...] = ()
     tools = fields.get("tools", NULL)
     if tools == NULL or is_empty_list(tools):
         fields.pop("tools", None)
-        dropped += ["tools"] if tools != NULL else []
+        dropped += ("tools",) if tools != NULL else ()
     choice = fields.get("tool_choice", ABSENT)
     if choice == NULL or ("tools" not in fields and choice in _NOT_FORCING):
         del fields["tool_choice"]
-        dropped += ["tool_choice"] if choice != NULL else []
+        dropped += ("tool_choice",) if choice != NULL else ()
     return dropped
 
 
 def _limit_output(fields: _Fields, request: ChatRequest, tier: Tier) -> OutputLimit:
     """Set the output limit under the names that the engine reads, never above the tier's."""
     requested = request.output_limit
-    if requested is None and fields.keys().isdisjoint(LIMIT_FIELDS) and not _limits(tier):
-        return _NO_LIMIT
-    known = [requested, tier.max_output_tokens]
-    if requested is None:
-        known += [_count(fields.get(name, ABSENT)) for name in LIMIT_FIELDS]
-    applied = min((limit for limit in known if limit is not None), default=None)
+    applied = least(requested, tier.max_output_tokens)
+    if requested is None:  # then the operator's default may be one
+        for name in LIMIT_FIELDS:
+            if name in fields:
+                applied = least(applied, _count(fields[name]))
     if applied is not None:
-        names = _LIMIT_NAMES[tier.compat.max_tokens_field]
+        raw, names = raw_of(applied), _LIMIT_NAMES[tier.compat.max_tokens_field]
         for name in LIMIT_FIELDS:
             if name in names:
-                fields[name] = raw_of(applied)
+                fields[name] = raw
             else:
                 fields.pop(name, None)
-    if not tier.extra_body:
-        return OutputLimit(requested, applied)
-    pinned = [value for name in LIMIT_FIELDS if type(value := tier.extra_body.get(name)) is int]
-    return OutputLimit(requested=requested, applied=min(pinned, default=applied))
-
-
-def _limits(tier: Tier) -> bool:
-    """Whether the tier may set a limit of its own."""
-    return tier.max_output_tokens is not None or bool(tier.extra_body)
+    if tier.extra_body:
+        pinned = [value for name in LIMIT_FIELDS if type(value := tier.extra_body.get(name)) is int]
+        applied = min(pinned, default=applied)
+    return OutputLimit(requested, applied)
 
 
 def _count(raw: msgspec.Raw) -> int | None:

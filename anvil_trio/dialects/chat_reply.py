@@ -31,6 +31,7 @@ __all__ = ["chunks_of", "render_reply"]
 
 _BROKEN = (msgspec.DecodeError, RecursionError)
 _NULL = msgspec.Raw(b"null")
+_NO_USAGE = Usage()
 
 
 def render_reply(body: bytes, model: str) -> RenderedReply:
@@ -57,19 +58,21 @@ def chunks_of(body: bytes) -> list[bytes]:
 
 
 def _rendered(body: bytes, model: bytes) -> RenderedReply:
-    reply, messages = _read(body)
-    edits = {}
-    for place, message in enumerate(messages):
-        edit = _edit_of(message)
-        if edit:
+    reply = _read(body)
+    reason, has_content, edits = None, False, {}
+    for place, choice in enumerate(reply.choices or ()):
+        assert choice.message is not None, "each has one"
+        reason = choice.finish_reason or reason
+        has_content = has_content or choice.message.says_something
+        edit = _edit_of(choice.message)
+        if edit is not None:
             edits[place] = edit
     data = edit_choices(body, "message", edits) if edits else body
-    reasons = [choice.finish_reason for choice in reply.choices or () if choice.finish_reason]
     return RenderedReply(
         body=with_model(data, reply.model, model),
-        finish_reason=finish_reason_of(reasons[-1]) if reasons else None,
-        usage=usage_of(reply.usage) if is_given(reply.usage) else Usage(),
-        has_content=any(message.says_something for message in messages),
+        finish_reason=finish_reason_of(reason) if reason else None,
+        usage=usage_of(reply.usage) if is_given(reply.usage) else _NO_USAGE,
+        has_content=has_content,
     )
 
 
@@ -92,29 +95,30 @@ def _cut(body: bytes) -> list[bytes]:
     return chunks
 
 
-def _read(body: bytes) -> tuple[Chunk, list[Delta]]:
-    """The reply and the message of each of its choices. Raises if it is no reply."""
+def _read(body: bytes) -> Chunk:
+    """The reply; it has choices, each with a message. Raises if it is no reply."""
     reply = CHUNK.decode(body)
     if reply.is_error:
         raise UpstreamFailed(error_problem(body))
-    choices = reply.choices or []
-    messages = [choice.message for choice in choices if choice.message is not None]
-    if not messages or len(messages) < len(choices) or not is_utf8(body):
+    choices = reply.choices
+    if not choices or None in [choice.message for choice in choices] or not is_utf8(body):
         raise UpstreamFailed(problem(Code.UPSTREAM_ERROR))
-    return reply, messages
+    return reply
 
 
-def _edit_of(message: Delta) -> DeltaEdit:
+def _edit_of(message: Delta) -> DeltaEdit | None:
+    """What must change in what one choice says, if anything must."""
+    reasoning = message.misplaced_reasoning
+    if not reasoning and not message.tool_calls:
+        return None
     calls = {}
     for place, call in enumerate(message.tool_calls or ()):
         if call.function is not None:
             mended = mended_arguments(call.function.arguments)
             if mended is not call.function.arguments:
                 calls[place] = CallEdit(function={"arguments": mended})
-    reasoning = message.misplaced_reasoning
-    return DeltaEdit(
-        said={"reasoning_content": raw_of(reasoning)} if reasoning else {}, calls=calls
-    )
+    said = {"reasoning_content": raw_of(reasoning)} if reasoning else {}
+    return DeltaEdit(said=said, calls=calls) if said or calls else None
 
 
 def _indexed(message: msgspec.Raw) -> msgspec.Raw:

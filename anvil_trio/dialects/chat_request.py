@@ -2,21 +2,14 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, get_type_hints
 
 import msgspec
 
-from anvil_trio.dialects.chat_messages import (
-    MESSAGES,
-    Message,
-    has_tool_history,
-    is_prefill,
-    media_in,
-    texts_of,
-)
-from anvil_trio.dialects.ir import ChatRequest
-from anvil_trio.dialects.raw_json import ABSENT, is_given, is_utf8, members_of
-from anvil_trio.dialects.tokens import estimate_tokens
+from anvil_trio.dialects.chat_messages import Message, facts_of
+from anvil_trio.dialects.ir import ChatRequest, least
+from anvil_trio.dialects.raw_json import ABSENT, encode, is_given, is_utf8, members_of
+from anvil_trio.dialects.tokens import prompt_of
 from anvil_trio.errors import Code, Problem, problem
 
 __all__ = ["LIMIT_FIELDS", "parse_request"]
@@ -45,56 +38,56 @@ class _StreamOptions(msgspec.Struct, gc=False):
     include_usage: bool | None = None
 
 
-class _Check:
-    """What one field must be, and the fixed words for when it is not."""
-
-    __slots__ = ("decode", "message")
-
-    def __init__(self, kind: object, message: str) -> None:
-        decoder: msgspec.json.Decoder[object] = msgspec.json.Decoder(kind)
-        self.decode = decoder.decode
-        self.message = message
+_Positive = Annotated[int, msgspec.Meta(ge=1, le=_GREATEST)]
 
 
-def _number(name: str) -> _Check:
-    return _Check(float, f"`{name}` must be a finite number.")
+class _Body(msgspec.Struct, gc=False):
+    """What has a rule in a body. A null is as good as nothing, except for what must be there."""
+
+    model: str
+    messages: Annotated[list[Message], msgspec.Meta(min_length=1)]
+    stream: bool | None = None
+    n: _Positive | None = None
+    max_tokens: _Positive | None = None
+    max_completion_tokens: _Positive | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    stop: str | list[str] | None = None
+    tools: list[_Object] | None = None
+    functions: list[_Object] | None = None
+    tool_choice: str | _Choice | None = None
+    stream_options: _StreamOptions | None = None
 
 
-def _positive(name: str) -> _Check:
-    kind = Annotated[int, msgspec.Meta(ge=1, le=_GREATEST)]
-    return _Check(kind, f"`{name}` must be a positive integer.")
-
-
-def _objects(name: str) -> _Check:
-    return _Check(list[_Object], f"`{name}` must be a list of objects.")
-
-
-_CHECKS: Mapping[str, _Check] = MappingProxyType({
-    "stream": _Check(bool, "`stream` must be true or false."),
-    "n": _positive("n"),
-    **{name: _positive(name) for name in LIMIT_FIELDS},
-    "temperature": _number("temperature"),
-    "top_p": _number("top_p"),
-    "presence_penalty": _number("presence_penalty"),
-    "frequency_penalty": _number("frequency_penalty"),
-    "stop": _Check(str | list[str], "`stop` must be a string or a list of strings."),
-    "tools": _objects("tools"),
-    "functions": _objects("functions"),
-    "tool_choice": _Check(
-        str | _Choice, "`tool_choice` must be a string or an object that names a function."
-    ),
-    "stream_options": _Check(
-        _StreamOptions, "`stream_options` must be an object; its `include_usage` true or false."
-    ),
+_INTEGER = "a positive integer"
+_NUMBER = "a finite number"
+_OBJECTS = "a list of objects"
+_KINDS: Mapping[str, str] = MappingProxyType({
+    "stream": "true or false",
+    "n": _INTEGER,
+    **dict.fromkeys(LIMIT_FIELDS, _INTEGER),
+    "temperature": _NUMBER,
+    "top_p": _NUMBER,
+    "presence_penalty": _NUMBER,
+    "frequency_penalty": _NUMBER,
+    "stop": "a string or a list of strings",
+    "tools": _OBJECTS,
+    "functions": _OBJECTS,
+    "tool_choice": "a string or an object that names a function",
+    "stream_options": "an object; its `include_usage` true or false",
 })
-
-_MODEL = msgspec.json.Decoder(str)
-_MODEL_WORDS = "`model` must be a string."
-_MESSAGES_WORDS = (
-    "`messages` must be a non-empty list of objects, each with a string `role` and with `content` "
-    "that is a string, a list of parts or null."
+_MESSAGES_KIND = (
+    "a non-empty list of objects, each with a string `role` and with `content` "
+    "that is a string, a list of parts or null"
 )
-_BODY_WORDS = "The body must be one JSON object in UTF-8."
+_BODY = msgspec.json.Decoder(_Body)
+_FIELDS: Mapping[str, msgspec.json.Decoder[object]] = MappingProxyType({
+    name: msgspec.json.Decoder(kind)
+    for name, kind in get_type_hints(_Body, include_extras=True).items()
+})
+_NO_OBJECT = problem(Code.INVALID_REQUEST, message="The body must be one JSON object in UTF-8.")
 _BROKEN = (msgspec.DecodeError, RecursionError)
 
 
@@ -105,77 +98,61 @@ def parse_request(body: bytes) -> ChatRequest | Problem:
     Never raises, whatever the body is.
     """
     try:
-        fields = members_of(body) if is_utf8(body) else None
+        return _checked(body, members_of(body)) if is_utf8(body) else _NO_OBJECT
     except _BROKEN:
-        fields = None
-    if fields is None:
-        return problem(Code.INVALID_REQUEST, message=_BODY_WORDS)
-    model = _model(fields.get("model", ABSENT))
-    if isinstance(model, Problem):
-        return model
-    values = _values(fields)
-    if isinstance(values, Problem):
-        return values
-    messages = _messages(fields.get("messages", ABSENT))
-    if messages is None:
-        return _invalid("messages", _MESSAGES_WORDS)
-    return _request(model, fields, values, messages)
+        return _NO_OBJECT
 
 
-def _model(raw: msgspec.Raw) -> str | Problem:
-    """The caller's spelling. Without one there is no such model: a 404, as for an unknown one."""
-    if not is_given(raw):
-        return problem(Code.MODEL_NOT_FOUND, param="model")
+def _checked(body: bytes, fields: dict[str, msgspec.Raw]) -> ChatRequest | Problem:
+    """The request, if each field is right. Raises for a body that is nested too deeply.
+
+    All fields are decoded at once, and one by one only to say which is at fault. If none is, it was
+    the first value of one that was given twice.
+    """
     try:
-        return _MODEL.decode(raw)
+        return _request(_BODY.decode(body), fields)
     except _BROKEN:
-        return _invalid("model", _MODEL_WORDS)
+        return _fault_in(fields) or _request(_BODY.decode(encode(fields)), fields)
 
 
-def _values(fields: Mapping[str, msgspec.Raw]) -> dict[str, object] | Problem:
-    """The fields that have a rule, decoded; nulls are left out."""
-    values: dict[str, object] = {}
-    for name, raw in fields.items():
-        check = _CHECKS.get(name)
-        if check is not None and is_given(raw):
-            try:
-                values[name] = check.decode(raw)
-            except _BROKEN:
-                return _invalid(name, check.message)
-    return values
-
-
-def _messages(raw: msgspec.Raw) -> list[Message] | None:
-    try:
-        return MESSAGES.decode(raw) or None
-    except _BROKEN:
-        return None
-
-
-def _request(
-    model: str,
-    fields: dict[str, msgspec.Raw],
-    values: dict[str, object],
-    messages: list[Message],
-) -> ChatRequest:
-    limits = [value for name in LIMIT_FIELDS if isinstance(value := values.get(name), int)]
-    options = values.get("stream_options")
-    choices = values.get("n")
+def _request(asked: _Body, fields: dict[str, msgspec.Raw]) -> ChatRequest:
+    facts, options, is_stream = facts_of(asked.messages), asked.stream_options, asked.stream is True
     return ChatRequest(
-        model=model,
-        stream=values.get("stream") is True,
-        usage_wanted=isinstance(options, _StreamOptions) and options.include_usage is True,
+        model=asked.model,
+        stream=is_stream,
+        usage_wanted=options is not None and options.include_usage is True,
         fields=MappingProxyType(fields),
-        prompt_tokens=estimate_tokens(texts_of(messages)),
-        output_limit=min(limits, default=None),
-        choices=choices if isinstance(choices, int) else 1,
-        media=media_in(messages),
-        has_tools=bool(values.get("tools") or values.get("functions"))
-        or has_tool_history(messages),
-        is_prefill=is_prefill(messages),
-        roles=frozenset([message.role for message in messages]),
+        prompt=prompt_of(fields["messages"], asked.messages, is_stream=is_stream),
+        roles=facts.roles,
+        output_limit=least(asked.max_tokens, asked.max_completion_tokens),
+        choices=1 if asked.n is None else asked.n,
+        media=facts.media,
+        has_tools=bool(asked.tools or asked.functions) or facts.has_tool_history,
+        is_prefill=facts.is_prefill,
     )
 
 
-def _invalid(name: str, message: str) -> Problem:
-    return problem(Code.INVALID_REQUEST, message=message, param=name)
+def _fault_in(fields: Mapping[str, msgspec.Raw]) -> Problem | None:
+    """What is wrong: the model, else the first field in their order, the messages last."""
+    if not is_given(fields.get("model", ABSENT)):  # there is no such model, as for an unknown one
+        return problem(Code.MODEL_NOT_FOUND, param="model")
+    if not _is_right("model", fields["model"]):
+        return _invalid("model", "a string")
+    for name, raw in fields.items():
+        if name in _KINDS and not _is_right(name, raw):
+            return _invalid(name, _KINDS[name])
+    if not _is_right("messages", fields.get("messages", ABSENT)):
+        return _invalid("messages", _MESSAGES_KIND)
+    return None
+
+
+def _is_right(name: str, raw: msgspec.Raw) -> bool:
+    try:
+        _FIELDS[name].decode(raw)
+    except _BROKEN:
+        return False
+    return True
+
+
+def _invalid(name: str, kind: str) -> Problem:
+    return problem(Code.INVALID_REQUEST, message=f"`{name}` must be {kind}.", param=name)

@@ -11,10 +11,10 @@ from anvil_trio.dialects.openai_events import OpenAiEvents, events_of_reply
 from anvil_trio.dialects.translate import EventDecoder
 from anvil_trio.errors import Problem
 
-__all__ = ["events_in", "new_decoder", "render_for"]
+__all__ = ["events_in", "new_decoder", "render_request"]
 
 
-def render_for(tier: Tier, request: ChatRequest) -> RenderedRequest | Problem:
+def render_request(request: ChatRequest, tier: Tier) -> RenderedRequest | Problem:
     """The body of a request in Chat's members, in the words of the tier's engines."""
     if tier.dialect is TierDialect.ANTHROPIC:
         return anthropic_render.render_request(request, tier, is_messages=False)

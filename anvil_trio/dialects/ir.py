@@ -1,7 +1,8 @@
 """What the dialects of clients and engines meet in, and the shape each dialect has."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Protocol
 
 import msgspec
@@ -16,11 +17,13 @@ __all__ = [
     "FinishReason",
     "Media",
     "OutputLimit",
+    "Prompt",
     "RenderedReply",
     "RenderedRequest",
     "StreamProgress",
     "StreamTranslator",
     "Usage",
+    "least",
 ]
 
 
@@ -55,6 +58,13 @@ class Usage(msgspec.Struct, frozen=True):
     reasoning_tokens: int | None = None
 
 
+def least(one: int | None, other: int | None) -> int | None:
+    """The smaller of two limits, where there are any."""
+    if one is None or other is None:
+        return other if one is None else one
+    return min(one, other)
+
+
 class OutputLimit(msgspec.Struct, frozen=True):
     """The caller's limit and the one sent upstream."""
 
@@ -71,12 +81,34 @@ class OutputLimit(msgspec.Struct, frozen=True):
         )
 
 
+class Prompt(msgspec.Struct):
+    """How many tokens a prompt is estimated at: max(words, utf8 bytes / 4) over all its text.
+
+    That takes a pass over all the text, for a number that most never ask for: the engine counts.
+    So it is found when it is asked for, by `count`, and known from then on; until then `most` is
+    what it cannot be above. Without `count` it is known from the start.
+    """
+
+    most: int
+    count: Callable[[], int] | None = None
+
+    @property
+    def tokens(self) -> int:
+        """The estimate."""
+        if self.count is not None:
+            self.most, self.count = self.count(), None
+        return self.most
+
+    def __repr__(self) -> str:
+        """Nothing that was asked."""
+        return "Prompt()"
+
+
 class ChatRequest(msgspec.Struct, frozen=True):
     """One chat request as a caller sent it: checked for types, otherwise untouched.
 
     `fields` are the top-level members in their order, each as raw JSON. `model` is the caller's
-    own spelling. `prompt_tokens` is the estimate max(words, utf8 bytes / 4) over all text.
-    `choices` is how many answers were asked for (`n`).
+    own spelling. `choices` is how many answers were asked for (`n`).
 
     This is the form in which all dialects meet: `fields` are Chat members whatever the caller's
     dialect is. What Chat has no word for was refused, or dropped and named in `dropped_fields`;
@@ -87,8 +119,9 @@ class ChatRequest(msgspec.Struct, frozen=True):
     model: str
     stream: bool
     usage_wanted: bool
-    fields: Mapping[str, msgspec.Raw]
-    prompt_tokens: int = 0
+    fields: MappingProxyType[str, msgspec.Raw]
+    prompt: Prompt
+    roles: frozenset[str]  # of its messages
     output_limit: int | None = None
     choices: int = 1
     media: Media = Media()
@@ -97,7 +130,11 @@ class ChatRequest(msgspec.Struct, frozen=True):
     dropped_fields: tuple[str, ...] = ()
     source: bytes | None = None
     untranslatable: Problem | None = None
-    roles: frozenset[str] | None = None  # of its messages, where they were looked at
+
+    @property
+    def prompt_tokens(self) -> int:
+        """How long its prompt is estimated to be."""
+        return self.prompt.tokens
 
     def __repr__(self) -> str:
         """Nothing that was asked."""

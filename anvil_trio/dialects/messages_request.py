@@ -10,7 +10,7 @@ from types import MappingProxyType
 import msgspec
 
 from anvil_trio.dialects.chat_messages import MESSAGES as CHAT_MESSAGES
-from anvil_trio.dialects.chat_messages import has_tool_history, is_prefill, media_in, texts_of
+from anvil_trio.dialects.chat_messages import facts_of
 from anvil_trio.dialects.ir import ChatRequest
 from anvil_trio.dialects.messages_fields import (
     REFUSED_FIELDS,
@@ -22,8 +22,8 @@ from anvil_trio.dialects.messages_fields import (
 )
 from anvil_trio.dialects.messages_history import History
 from anvil_trio.dialects.messages_tools import chat_tool_choice, chat_tools
-from anvil_trio.dialects.raw_json import ABSENT, encode, is_given, is_utf8, members_of, raw_of
-from anvil_trio.dialects.tokens import estimate_tokens
+from anvil_trio.dialects.raw_json import ABSENT, is_given, is_utf8, members_of, raw_of
+from anvil_trio.dialects.tokens import prompt_of
 from anvil_trio.errors import Code, Problem, problem
 
 __all__ = ["parse_request"]
@@ -103,10 +103,10 @@ def _request(
     body: bytes, members: Mapping[str, msgspec.Raw], fields: Fields, history: History
 ) -> ChatRequest:
     dropped = history.dropped
-    messages = encode(history.messages)
+    messages = raw_of(history.messages)
     made = {
         "model": raw_of(fields.model),
-        "messages": msgspec.Raw(messages),
+        "messages": messages,
         **{name: members[name] for name in SAID_FIELDS if is_given(members.get(name, ABSENT))},
         **_limits(fields),
         **_tools(fields, dropped),
@@ -119,16 +119,18 @@ def _request(
     refused = [name for name in REFUSED_FIELDS if _asks(members.get(name, ABSENT))]
     unsaid = refused[0] if refused else history.unsaid
     read = CHAT_MESSAGES.decode(messages)
+    facts, is_stream = facts_of(read), fields.stream is True
     return ChatRequest(
         model=fields.model or "",
-        stream=fields.stream is True,
+        stream=is_stream,
         usage_wanted=True,
         fields=MappingProxyType(made),
-        prompt_tokens=estimate_tokens(texts_of(read)),
+        prompt=prompt_of(messages, read, is_stream=is_stream),
+        roles=facts.roles,
         output_limit=fields.max_tokens,
-        media=media_in(read),
-        has_tools="tools" in made or has_tool_history(read),
-        is_prefill=is_prefill(read),
+        media=facts.media,
+        has_tools="tools" in made or facts.has_tool_history,
+        is_prefill=facts.is_prefill,
         dropped_fields=tuple(sorted(dropped)),
         source=body,
         untranslatable=None if unsaid is None else _refused(unsaid),

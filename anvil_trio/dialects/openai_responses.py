@@ -7,8 +7,8 @@ from types import MappingProxyType
 from uuid import uuid4
 
 from anvil_trio.config.model import Tier
-from anvil_trio.dialects import chat_errors, responses_request
-from anvil_trio.dialects.engines import events_in, new_decoder, render_for
+from anvil_trio.dialects import chat_errors, engines, responses_request
+from anvil_trio.dialects.engines import events_in, new_decoder
 from anvil_trio.dialects.events import (
     ArgumentsDelta,
     CallBegan,
@@ -23,11 +23,10 @@ from anvil_trio.dialects.ir import (
     ClientDialect,
     FinishReason,
     RenderedReply,
-    RenderedRequest,
     StreamTranslator,
     Usage,
 )
-from anvil_trio.dialects.raw_json import encode
+from anvil_trio.dialects.raw_json import encode, members_of
 from anvil_trio.dialects.responses_object import ResponseObject
 from anvil_trio.dialects.responses_stream import ResponsesEncoder
 from anvil_trio.dialects.translate import TranslatedStream
@@ -51,19 +50,11 @@ class Responses:
     """
 
     name = "responses"
+    parse_request = staticmethod(responses_request.parse_request)
+    render_request = staticmethod(engines.render_request)
 
     def __init__(self, *, now: Callable[[], float], new_token: Callable[[], str]) -> None:
         self._now, self._new_token = now, new_token
-
-    @staticmethod
-    def parse_request(body: bytes) -> ChatRequest | Problem:
-        """The checked request in Chat's words, or a 400 that names the field."""
-        return responses_request.parse_request(body)
-
-    @staticmethod
-    def render_request(request: ChatRequest, tier: Tier) -> RenderedRequest | Problem:
-        """The body for the tier's engines, or a 400."""
-        return render_for(tier, request)
 
     def render_reply(self, body: bytes, request: ChatRequest, tier: Tier) -> RenderedReply:
         """An engine's whole reply as a response object. Raises UpstreamFailed if it is none."""
@@ -96,15 +87,15 @@ class Responses:
         return chat_errors.render_problem(_renamed(what))
 
     def _encoder(self, request: ChatRequest, max_bytes: int) -> ResponsesEncoder:
-        source = request.source
-        assert source is not None, "every request that was parsed here has its source"
+        assert request.source is not None, "every request that was parsed here has its source"
+        sent = members_of(request.source)
         token = self._new_token()
-        response = ResponseObject(f"resp_{token}", int(self._now()), request.model, source)
+        response = ResponseObject(f"resp_{token}", int(self._now()), request.model, sent)
         return ResponsesEncoder(
             response,
             token=token,
             now=self._now,
-            wants_summary=responses_request.wants_summary(source),
+            wants_summary=responses_request.wants_summary(sent),
             prompt_estimate=request.prompt_tokens,
             max_bytes=max_bytes,
         )

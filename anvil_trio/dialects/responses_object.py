@@ -72,14 +72,16 @@ class ResponseObject:
 
     __slots__ = ("_echo", "_head")
 
-    def __init__(self, response_id: str, created_at: int, model: str, source: bytes) -> None:
-        """`source` is the caller's body, which has been checked; `model` their own spelling."""
+    def __init__(
+        self, response_id: str, created_at: int, model: str, sent: Mapping[str, msgspec.Raw]
+    ) -> None:
+        """`sent` are the members of the caller's body, all checked; `model` their own spelling."""
         self._head = b'"id":"%b","object":"response","created_at":%d,"model":%b' % (
             response_id.encode(),
             created_at,
             encode(model),
         )
-        echo = encode(_echo_of(members_of(source)))[1:-1]
+        echo = encode(_echo_of(sent))[1:-1]
         self._echo = echo.replace(b"\r", b" ").replace(b"\n", b" ")  # the caller's own layout
 
     def render(

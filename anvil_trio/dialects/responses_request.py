@@ -5,20 +5,14 @@ from types import MappingProxyType
 
 import msgspec
 
-from anvil_trio.dialects.chat_messages import (
-    MESSAGES,
-    has_tool_history,
-    is_prefill,
-    media_in,
-    texts_of,
-)
+from anvil_trio.dialects.chat_messages import MESSAGES, facts_of
 from anvil_trio.dialects.ir import ChatRequest
 from anvil_trio.dialects.raw_json import ABSENT, is_given, is_utf8, members_of, raw_of
 from anvil_trio.dialects.responses_fields import FIELDS, Fate, Reasoning, check_fields
 from anvil_trio.dialects.responses_input import chat_messages
 from anvil_trio.dialects.responses_parts import Refused, refuse
 from anvil_trio.dialects.responses_tools import chat_tools
-from anvil_trio.dialects.tokens import estimate_tokens
+from anvil_trio.dialects.tokens import prompt_of
 from anvil_trio.errors import Code, Problem, problem
 
 __all__ = ["parse_request", "wants_summary"]
@@ -63,9 +57,9 @@ def parse_request(body: bytes) -> ChatRequest | Problem:
         return problem(Code.INVALID_REQUEST, message=_BODY_WORDS)
 
 
-def wants_summary(source: bytes) -> bool:
+def wants_summary(sent: Mapping[str, msgspec.Raw]) -> bool:
     """Whether a request that was checked asks for a summary of the reasoning."""
-    raw = members_of(source).get("reasoning", ABSENT)
+    raw = sent.get("reasoning", ABSENT)
     asked = _REASONING.decode(raw) if is_given(raw) else Reasoning()
     return bool(asked.summary or asked.generate_summary)
 
@@ -78,6 +72,7 @@ def _request(fields: _Fields, values: Mapping[str, object], source: bytes) -> Ch
     tools = chat_tools(fields.get("tools", ABSENT), fields.get("tool_choice", ABSENT))
     raw = raw_of(sent)
     messages = MESSAGES.decode(raw)
+    facts, is_stream = facts_of(messages), values.get("stream") is True
     chat = {
         "model": fields["model"],
         "messages": raw,
@@ -93,14 +88,15 @@ def _request(fields: _Fields, values: Mapping[str, object], source: bytes) -> Ch
     limit = values.get("max_output_tokens")
     return ChatRequest(
         model=str(values["model"]),
-        stream=values.get("stream") is True,
+        stream=is_stream,
         usage_wanted=True,
         fields=MappingProxyType({name: value for name, value in chat.items() if is_given(value)}),
-        prompt_tokens=estimate_tokens(texts_of(messages)),
+        prompt=prompt_of(raw, messages, is_stream=is_stream),
+        roles=facts.roles,
         output_limit=limit if isinstance(limit, int) else None,
-        media=media_in(messages),
-        has_tools=is_given(tools.tools) or has_tool_history(messages),
-        is_prefill=is_prefill(messages),
+        media=facts.media,
+        has_tools=is_given(tools.tools) or facts.has_tool_history,
+        is_prefill=facts.is_prefill,
         dropped_fields=(*dropped, *tools.dropped),
         source=source,
     )

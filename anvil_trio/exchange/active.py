@@ -3,7 +3,6 @@
 from anvil_trio.decisions.builder import RecordBuilder
 from anvil_trio.exchange.watch import Watch
 from anvil_trio.facts import ActiveRequest, Phase
-from anvil_trio.names import is_correlation_token
 
 __all__ = ["phase_of", "show_running"]
 
@@ -21,12 +20,12 @@ def phase_of(record: RecordBuilder, watch: Watch) -> Phase:
 
 def show_running(record: RecordBuilder, watch: Watch, now: float) -> ActiveRequest:
     """The exchange at `now`, a moment of trio's clock. Nothing of it changes."""
-    usage, tier, session_id = record.usage_so_far, record.tier, record.caller.session_id
+    usage, tier = record.usage_so_far, record.tier
     return ActiveRequest(
         gateway_request_id=record.gateway_request_id,
         phase=phase_of(record, watch),
         created_unix=record.created_unix,
-        session_id=session_id if session_id and is_correlation_token(session_id) else None,
+        session_id=record.caller.session_id,
         client_id=record.client_id,
         route=record.route,
         elapsed_ms=_ms(now - record.started_at),

@@ -22,45 +22,32 @@ def check(request: ChatRequest, tier: Tier, exhaustion_status: int) -> Problem |
     `exhaustion_status` is the operator's status for a tier that cannot serve now, which a tier
     without tools answers to a request with tools.
     """
-    return (
-        _check_context(request, tier)
-        or _check_media(request, tier)
-        or _check_tools(request, tier, exhaustion_status)
-    )
+    # The context to judge by: none where it is unknown, or the engine judges by itself.
+    context = tier.context_limit if tier.context_admission == "estimate" else None
+    # Most prompts are far from it, and need not be looked at.
+    if context is not None and request.prompt.most > context and request.prompt_tokens > context:
+        return _too_long(request.prompt_tokens, context)
+    if tier.media_policy is not None:
+        refused = _check_media(request, tier, tier.media_policy, context)
+        if refused is not None:
+            return refused
+    if request.has_tools and not tier.tool_support:
+        return problem(Code.SERVICE_UNAVAILABLE, status=exhaustion_status)
+    return None
 
 
-def _context_of(tier: Tier) -> int | None:
-    """The context to judge by; None where it is unknown or the engine judges by itself."""
-    return tier.context_limit if tier.context_admission == "estimate" else None
-
-
-def _check_context(request: ChatRequest, tier: Tier) -> Problem | None:
-    context = _context_of(tier)
-    if context is None or request.prompt_tokens <= context:
-        return None
-    overflow = Overflow(request.prompt_tokens, context)
-    return problem(Code.CONTEXT_LENGTH_EXCEEDED, param="messages", overflow=overflow)
-
-
-def _check_media(request: ChatRequest, tier: Tier) -> Problem | None:
+def _check_media(
+    request: ChatRequest, tier: Tier, policy: MediaPolicy, context: int | None
+) -> Problem | None:
     """The operator's limits on images and videos; without a policy the engine judges."""
-    policy = tier.media_policy
-    if policy is None:
-        return None
     if request.media.images > policy.image_limit:
         return _unsupported(_TOO_MANY_IMAGES)
     if request.media.videos > policy.video_limit:
         return _unsupported(_TOO_MANY_VIDEOS)
-    context = _context_of(tier)
     tokens = _tokens_with_media(request, policy, tier)
     if context is None or tokens <= context:
         return None
-    return problem(
-        Code.CONTEXT_LENGTH_EXCEEDED,
-        message=_TOO_MUCH_WITH_MEDIA,
-        param="messages",
-        overflow=Overflow(tokens, context),
-    )
+    return _too_long(tokens, context, _TOO_MUCH_WITH_MEDIA)
 
 
 def _tokens_with_media(request: ChatRequest, policy: MediaPolicy, tier: Tier) -> int:
@@ -77,10 +64,13 @@ def _tokens_with_media(request: ChatRequest, policy: MediaPolicy, tier: Tier) ->
     )
 
 
-def _check_tools(request: ChatRequest, tier: Tier, exhaustion_status: int) -> Problem | None:
-    if tier.tool_support or not request.has_tools:
-        return None
-    return problem(Code.SERVICE_UNAVAILABLE, status=exhaustion_status)
+def _too_long(tokens: int, context: int, message: str | None = None) -> Problem:
+    return problem(
+        Code.CONTEXT_LENGTH_EXCEEDED,
+        message=message,
+        param="messages",
+        overflow=Overflow(tokens, context),
+    )
 
 
 def _unsupported(message: str) -> Problem:

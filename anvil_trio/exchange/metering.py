@@ -5,7 +5,7 @@ from anvil_trio.decisions.record import DecisionRecord
 from anvil_trio.decisions.words import AttemptOutcome, WorkloadOutcome
 from anvil_trio.exchange.outcome import Outcome, ending_of
 from anvil_trio.meters.board import DISCONNECTED, NO_TIER, STALLED, MemberMeters, Meters
-from anvil_trio.names import DIRECT_MEMBER, MemberId, TierId
+from anvil_trio.names import DIRECT_MEMBER
 
 __all__ = ["REFUSALS", "count_request", "make_meters"]
 
@@ -41,10 +41,9 @@ def count_request(
     elif outcome in _LEFT:
         route.left[_LEFT[outcome]].add()
     if record.admission_wait_ms is not None:
-        meters.waits[TierId(tier_id)].observe(record.admission_wait_ms / 1000)
+        meters.waits[tier_id].observe(record.admission_wait_ms / 1000)
     for attempt in record.attempts:
-        member_id = MemberId(record.replica_member_id or DIRECT_MEMBER)
-        member = meters.members.get((TierId(tier_id), member_id))
+        member = meters.members.get((tier_id, record.replica_member_id or DIRECT_MEMBER))
         if member is not None and attempt.outcome is not AttemptOutcome.SKIPPED:
             member.attempts[attempt.reason].add()
             _count_attempt(member, record, mean_gap_s)

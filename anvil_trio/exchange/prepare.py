@@ -39,7 +39,7 @@ def prepare(
     record.routed(route.alias, route.tier)
     if route.tier.is_upstream_owned and route.tier.model is None:
         return Refused(RefusalReason.NOT_READY)
-    record.prompt_tokens_estimate = request.prompt_tokens
+    record.prompt = request.prompt
     refusal = check(request, route.tier, generation.config.router.exhaustion_status)
     if refusal is not None:
         return refusal

@@ -21,6 +21,7 @@ __all__ = [
     "MEDIA_ROUTES",
     "NO_TIER",
     "STALLED",
+    "MemberKey",
     "MemberMeters",
     "Meters",
     "RouteKey",
@@ -55,6 +56,9 @@ _GAP_S = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.25, 
 RouteKey = tuple[str, str]
 """The alias, or a fixed word in its place, and the tier it led to when the request came."""
 
+MemberKey = tuple[str, str]
+"""Tier and member, in the plain text of a record."""
+
 
 @dataclass(frozen=True, slots=True)
 class RouteMeters:
@@ -82,13 +86,11 @@ class Meters:
     def __init__(self, refusals: Iterable[str]) -> None:
         self._refusals = tuple(refusals)
         self._routes: dict[RouteKey, RouteMeters] = {}
-        self._waits: dict[TierId, Spread] = {}
-        self._members: dict[tuple[TierId, MemberId], MemberMeters] = {}
+        self._waits: dict[str, Spread] = {}
+        self._members: dict[MemberKey, MemberMeters] = {}
         self.routes: Mapping[RouteKey, RouteMeters] = MappingProxyType(self._routes)
-        self.waits: Mapping[TierId, Spread] = MappingProxyType(self._waits)
-        self.members: Mapping[tuple[TierId, MemberId], MemberMeters] = MappingProxyType(
-            self._members
-        )
+        self.waits: Mapping[str, Spread] = MappingProxyType(self._waits)
+        self.members: Mapping[MemberKey, MemberMeters] = MappingProxyType(self._members)
         for word in (UNKNOWN_MODEL_ROUTE, UNPARSED_ROUTE):
             self._routes[word, NO_TIER] = self._new_route()
 
@@ -97,13 +99,12 @@ class Meters:
         for alias, tier_id in config.routes.items():
             self._cover_route(alias, tier_id)
         for tier in config.tiers:
-            tier_id = TierId(tier.id)
-            self._waits.setdefault(tier_id, Spread(_WAIT_S))
+            self._waits.setdefault(tier.id, Spread(_WAIT_S))
             for member_id in tier.member_ids:
-                self._cover_member(tier_id, member_id)
+                self._cover_member(tier.id, member_id)
         for service in config.services:
             self._cover_route(service.word, service.id)
-            self._cover_member(TierId(service.id), DIRECT_MEMBER)
+            self._cover_member(service.id, DIRECT_MEMBER)
         for word in MEDIA_ROUTES if config.server.media_principal is not None else ():
             self._cover_route(word, NO_TIER)
 
@@ -111,7 +112,7 @@ class Meters:
         if (word, tier_id) not in self._routes:
             self._routes[word, tier_id] = self._new_route()
 
-    def _cover_member(self, tier_id: TierId, member_id: MemberId) -> None:
+    def _cover_member(self, tier_id: str, member_id: str) -> None:
         if (tier_id, member_id) not in self._members:
             self._members[tier_id, member_id] = _new_member()
 

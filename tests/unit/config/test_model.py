@@ -120,6 +120,16 @@ def test_a_replica_tier_has_its_members_in_lexical_order() -> None:
         tier.endpoint_of(DIRECT_MEMBER)
 
 
+def test_a_changed_copy_is_asked_anew() -> None:
+    """What was worked out of a tier's values is not taken for a copy that has other ones."""
+    tier = replica_tier(member("a"), member("b"))
+    assert (tier.is_replica, tier.is_capacity, tier.member_ids) == (True, False, ("a", "b"))
+    direct = tier.model_copy(update={"replicas": ()})
+    assert (direct.is_replica, direct.member_ids) == (False, (DIRECT_MEMBER,))
+    assert tier.model_copy(update={"replica_strategy": "capacity"}).is_capacity
+    assert tier == replica_tier(member("a"), member("b"))
+
+
 @pytest.mark.parametrize(
     ("own", "first", "second", "effective"),
     [(None, 2, 3, 5), (None, 2, None, None), (None, None, None, None), (4, 2, 3, 4), (9, 1, 1, 9)],

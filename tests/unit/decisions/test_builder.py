@@ -9,7 +9,7 @@ from anvil_trio.decisions.words import (
     TokenSource,
     WorkloadOutcome,
 )
-from anvil_trio.dialects.ir import FinishReason, OutputLimit, Usage
+from anvil_trio.dialects.ir import FinishReason, OutputLimit, Prompt, Usage
 from anvil_trio.names import DIRECT_MEMBER, MemberId
 from tests.unit.decisions.samples import (
     ALIAS,
@@ -144,7 +144,7 @@ def test_a_direct_tier_has_an_attempt_but_never_a_pair():
 def test_a_direct_tier_records_the_gate_that_refused_as_a_skipped_attempt():
     """A direct tier's refusal names its gate; no engine was asked, so it counts no tokens."""
     made = builder(direct_tier())
-    made.prompt_tokens_estimate = 40
+    made.prompt = Prompt(40)
     record = finished(made, REJECTED)
     assert record.attempts == (
         Attempt(
@@ -181,6 +181,7 @@ def test_only_safe_tokens_of_the_caller_are_kept():
     record = finished(builder(caller=caller))
     assert record.request_id == "run:1"
     assert (record.session_id, record.workbench_run_id, record.task_id) == (None, None, None)
+    assert caller == CallerIds("run:1")
 
 
 def test_times_are_whole_milliseconds_between_the_moments_that_came():
@@ -247,10 +248,28 @@ def test_a_token_count_says_where_it_comes_from(reported, estimate, total, sourc
     """The engine's own count wins over an estimate, and neither is ever made up."""
     made = selected()
     made.usage = Usage(prompt_tokens=reported, completion_tokens=reported)
-    made.prompt_tokens_estimate = made.completion_tokens_estimate = estimate
+    made.prompt = None if estimate is None else Prompt(estimate)
+    made.completion_tokens_estimate = estimate
     record = finished(made)
     assert (record.total_prompt_tokens, record.prompt_tokens_source) == (total, source)
     assert (record.total_completion_tokens, record.completion_tokens_source) == (total, source)
+
+
+def test_a_prompt_that_the_engine_counted_is_not_estimated():
+    """An estimate is a pass over all of the text; it is made once, for want of a count."""
+    counted: list[int] = []
+
+    def count() -> int:
+        counted.append(1)
+        return 40
+
+    prompt = Prompt(99, count)
+    for reported in (Usage(prompt_tokens=7), Usage(), Usage()):
+        made = builder()
+        made.prompt, made.usage = prompt, reported
+        found = finished(made).total_prompt_tokens
+        assert (found, len(counted)) == ((7, 0) if reported.prompt_tokens else (40, 1))
+    assert repr(prompt) == "Prompt()"
 
 
 def test_the_reply_is_recorded_as_the_dialect_read_it():

@@ -10,7 +10,7 @@ from anvil_trio.decisions.builder import CallerIds
 from anvil_trio.decisions.otlp import ATTRIBUTES, render_spans
 from anvil_trio.decisions.record import DecisionRecord
 from anvil_trio.decisions.words import AttemptReason, Ending, RequestKind, WorkloadOutcome
-from anvil_trio.dialects.ir import FinishReason, Usage
+from anvil_trio.dialects.ir import FinishReason, Prompt, Usage
 from anvil_trio.names import MemberId
 from tests.support.otlp import SeenSpan, decode
 from tests.unit.decisions.samples import (
@@ -141,7 +141,7 @@ def test_what_is_not_known_is_left_out():
 def test_an_estimate_is_no_usage():
     """What the engine did not count is ours alone."""
     made = builder(direct_tier())
-    made.prompt_tokens_estimate = 9
+    made.prompt = Prompt(9)
     found = attributes(finished(made))
     assert found["anvil.router.total_prompt_tokens"] == 9
     assert "gen_ai.usage.input_tokens" not in found

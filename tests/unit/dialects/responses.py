@@ -8,6 +8,7 @@ from anvil_trio.config.model import Tier
 from anvil_trio.dialects.events import StreamEvent
 from anvil_trio.dialects.ir import ChatRequest, RenderedReply, RenderedRequest, StreamTranslator
 from anvil_trio.dialects.openai_responses import Responses
+from anvil_trio.dialects.raw_json import members_of
 from anvil_trio.dialects.responses_object import ResponseObject
 from anvil_trio.dialects.responses_stream import ResponsesEncoder
 from anvil_trio.errors import Problem
@@ -100,7 +101,7 @@ def encoder(
 ) -> ResponsesEncoder:
     """An encoder for one reply to the plainest request."""
     return ResponsesEncoder(
-        ResponseObject("resp_t1", int(NOW), "llm.primary", body()),
+        ResponseObject("resp_t1", int(NOW), "llm.primary", members_of(body())),
         token="t1",
         now=lambda: NOW,
         wants_summary=wants_summary,

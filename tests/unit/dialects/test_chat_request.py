@@ -1,6 +1,7 @@
 """What a Chat body may be, and how a wrong one is refused."""
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -155,6 +156,25 @@ def test_of_a_field_given_twice_the_last_value_counts():
 
 
 @pytest.mark.parametrize(
+    "twin", [b'"model":7', b'"messages":[]', b'"n":0', b'"stream":"x"', b'"tools":[7]']
+)
+def test_only_the_last_value_of_a_field_given_twice_is_judged(twin: bytes):
+    """A first value of the wrong type is as if it were not there."""
+    last = b'"model":"b","messages":[{"role":"user","content":"hi"}],"n":2,"stream":true,"tools":[]'
+    request = parsed(b"{%b,%b}" % (twin, last))
+    assert (request.model, request.choices, request.stream) == ("b", 2, True)
+    assert set(request.fields) == {"model", "messages", "n", "stream", "tools"}
+
+
+def test_of_several_faults_the_model_is_named_first_and_the_messages_last():
+    """In between the first in the order in which they came."""
+    assert refusal(b'{"messages":[],"n":0,"stream":1,"model":7}').param == "model"
+    assert refusal(b'{"messages":[],"n":0,"stream":1,"model":"m"}').param == "n"
+    assert refusal(b'{"messages":[],"stream":1,"n":0,"model":"m"}').param == "stream"
+    assert refusal(b'{"messages":[],"n":1,"model":"m"}').param == "messages"
+
+
+@pytest.mark.parametrize(
     ("fields", "has_tools"),
     [
         ({"tools": []}, False),
@@ -216,6 +236,51 @@ def test_the_estimate_is_over_the_decoded_text_of_all_messages():
         ]
     )
     assert request.prompt_tokens == (4 * 16 + 3) // 4  # and three line ends between the texts
+
+
+TEXT = st.text(st.sampled_from(' ab"\\\n\té你\U0001f600'), max_size=12)
+SAYING = st.builds(
+    lambda text, parts, call: {
+        "role": "assistant",
+        "content": parts or text,
+        "tool_calls": [{"function": {"arguments": call}}],
+    },
+    TEXT,
+    st.lists(TEXT | st.builds(lambda text: {"type": "text", "text": text}, TEXT), max_size=3),
+    TEXT,
+)
+
+
+@patient
+@given(st.lists(SAYING, min_size=1, max_size=4), st.booleans())
+def test_an_estimate_is_the_same_whenever_it_is_made_and_never_above_its_bound(
+    messages: list[dict[str, Any]], is_ascii: bool
+):
+    """A stream makes it at once, any other request when it is asked."""
+    whole = {"model": "m", "messages": messages}
+    now, later = (
+        parsed(json.dumps({**whole, "stream": stream}, ensure_ascii=is_ascii).encode())
+        for stream in (True, False)
+    )
+    assert now.prompt.most == now.prompt_tokens <= later.prompt.most
+    assert later.prompt_tokens == now.prompt_tokens
+    assert later.prompt.most == now.prompt_tokens
+
+
+def test_a_prompt_that_is_too_deep_to_be_read_again_is_estimated_by_its_bytes():
+    """What passed the checks may be asked for where there is less room on the stack."""
+
+    def asked(request: ChatRequest, further: int) -> int:
+        return asked(request, further - 1) if further else request.prompt_tokens
+
+    seen = set()
+    for depth in range(sys.getrecursionlimit() - 150, sys.getrecursionlimit()):
+        nested = b"[" * depth + b"]" * depth
+        messages = b'[{"role":"user","content":"hi","x":%b}]' % nested
+        request = CHAT.parse_request(b'{"model":"m","messages":%b}' % messages)
+        if isinstance(request, ChatRequest):
+            seen.add({1: "text", len(messages) // 4: "bytes"}[asked(request, 40)])
+    assert seen == {"text", "bytes"}
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from anvil_trio.dialects.chat_messages import MESSAGES, facts_of
 from anvil_trio.dialects.ir import RenderedReply, RenderedRequest, Usage
 from anvil_trio.dialects.openai_chat import CHAT
 from anvil_trio.errors import Problem
@@ -17,7 +18,15 @@ def test_nothing_of_a_request_or_a_reply_is_shown():
     assert not isinstance(asked, Problem)
     shown = [
         repr(asked),
+        repr(asked.prompt),
+        repr(facts_of(MESSAGES.decode(asked.fields["messages"]))),
         repr(RenderedRequest(body)),
         repr(RenderedReply(body, None, Usage(), has_content=True)),
     ]
-    assert shown == ["ChatRequest()", "RenderedRequest()", "RenderedReply()"]
+    assert shown == [
+        "ChatRequest()",
+        "Prompt()",
+        "Facts()",
+        "RenderedRequest()",
+        "RenderedReply()",
+    ]

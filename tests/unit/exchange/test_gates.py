@@ -1,9 +1,11 @@
 """What a tier takes at all."""
 
+from types import MappingProxyType
+
 import pytest
 
 from anvil_trio.config.model import MediaPolicy, Tier
-from anvil_trio.dialects.ir import ChatRequest, Media
+from anvil_trio.dialects.ir import ChatRequest, Media, Prompt
 from anvil_trio.errors import Code, Overflow, Problem, problem
 from anvil_trio.exchange.gates import check
 
@@ -17,6 +19,7 @@ OVERFLOW = Code.CONTEXT_LENGTH_EXCEEDED
 def verdict(
     *,
     tokens: int = 0,
+    prompt: Prompt | None = None,
     limit: int | None = None,
     images: int = 0,
     videos: int = 0,
@@ -28,8 +31,9 @@ def verdict(
         model="m",
         stream=False,
         usage_wanted=False,
-        fields={},
-        prompt_tokens=tokens,
+        fields=MappingProxyType({}),
+        prompt=Prompt(tokens) if prompt is None else prompt,
+        roles=frozenset(),
         output_limit=limit,
         media=Media(images=images, videos=videos, audios=3, files=3),
         has_tools=has_tools,
@@ -48,6 +52,19 @@ def test_a_prompt_as_long_as_the_context_passes_and_a_longer_one_does_not():
     assert verdict(tokens=2000, limit=2000) is None
     overflow = Overflow(prompt_tokens=2001, context_tokens=2000)
     assert verdict(tokens=2001) == problem(OVERFLOW, param="messages", overflow=overflow)
+
+
+def test_only_a_prompt_that_may_be_too_long_is_looked_at():
+    """One whose bytes are too few for the context passes unread; else the estimate decides."""
+
+    def count() -> int:
+        counted.append(1)
+        return 2000
+
+    counted: list[int] = []
+    for most, looks in ((2000, 0), (2001, 1)):
+        assert verdict(prompt=Prompt(most, count)) is None
+        assert len(counted) == looks
 
 
 def test_an_unknown_context_refuses_nothing():
