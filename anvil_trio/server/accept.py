@@ -161,8 +161,8 @@ class Server:
         """
         pause_s = min(self._options.keep_alive_timeout_s / 10, _MOST_LATE_S)
         while True:
-            await trio.sleep(pause_s)
             self._shared.config.renew_date()
+            await trio.sleep(pause_s)
             now = trio.current_time()
             for each in list(self._shared.connections):
                 each.expire(now)
