@@ -18,7 +18,7 @@ import trio
 import trio.testing
 
 from anvil_trio.upstream.response import response_of
-from anvil_trio.upstream.stream import END, End, Head, Received, Request
+from anvil_trio.upstream.stream import END, End, HandOn, Head, Received, Request, flow_by_receiving
 
 __all__ = [
     "BROKEN_WRITE",
@@ -161,6 +161,10 @@ class FakeCall:
                 self.was_read_whole = isinstance(step, End)
                 self.taken.append((trio.current_time(), step))
                 return step
+
+    async def flow(self, hand_on: HandOn) -> bool:
+        """Step by step, in the task that waits."""
+        return await flow_by_receiving(self.receive, hand_on)
 
     async def aclose(self) -> None:
         """Count this connection as closed, at once; never waits, as the protocol says."""
