@@ -66,9 +66,7 @@ class _Listening:
 
     __slots__ = ("_arrivals", "_descriptor", "_hear", "_max_bytes", "_sock", "_task")
 
-    def __init__(
-        self, sock: socket.socket, max_bytes: int, hear: Hear, arrivals: Arrivals
-    ) -> None:
+    def __init__(self, sock: socket.socket, max_bytes: int, hear: Hear, arrivals: Arrivals) -> None:
         self._sock, self._max_bytes, self._hear = sock, max_bytes, hear
         self._arrivals, self._descriptor = arrivals, sock.fileno()
         self._task: trio.lowlevel.Task | None = None  # while it is parked
