@@ -140,8 +140,9 @@ class Watch:
 
     def progressed(self, now: float) -> None:
         """The engine sent something that counts."""
+        assert self._deadlines is not None, "progress before dispatch"
         self.progressed_at = now
-        self.deadlines.progressed(now)
+        self._deadlines.progressed(now)
 
     def finished(self, now: float) -> None:
         """The engine gave its finish reason."""
@@ -157,7 +158,8 @@ class Watch:
 
     def passed_on(self, now: float) -> None:
         """Bytes were written without waiting: the next heartbeat is due an interval from now."""
-        self.deadlines.sent(now)
+        assert self._deadlines is not None, "passed on before dispatch"
+        self._deadlines.sent(now)
 
     def sending(self) -> None:
         """A write to the caller begins."""

@@ -138,7 +138,7 @@ class Channel:
         self._is_gathering = False
         if self._held:
             held, self._held = self._held, []
-            self._write(b"".join(held))
+            self.send(b"".join(held))
 
     def send(self, data: bytes) -> bool:
         """Hand over `data`, to be sent after all that came before it. Never waits.
@@ -148,12 +148,15 @@ class Channel:
         """
         if not data or self.is_dead or self.is_ending:
             return True
-        if not self._held and not self._is_gathering:
-            return self._write(data)
-        self._held.append(data)
-        if not self._is_gathering:
-            self.flush()
-        return self._queue.is_empty and not self._held
+        if self._is_gathering:
+            self._held.append(data)
+            return False
+        self._burst_bytes += len(data)
+        try:
+            return self._queue.write(self._wire.encode(data))
+        except OSError:  # ssl.SSLError: an earlier failure made TLS unusable
+            self.reset()
+            return True
 
     async def drained(self) -> None:
         """Wait until the kernel has what was sent, or the client is known to be gone.
@@ -167,16 +170,6 @@ class Channel:
         elif self.is_dead or self.is_ending or self._burst_bytes > _BURST_BYTES:
             self._burst_bytes = 0
             await trio.lowlevel.checkpoint()
-
-    def _write(self, data: bytes) -> bool:
-        if self.is_dead or self.is_ending:
-            return True
-        self._burst_bytes += len(data)
-        try:
-            return self._queue.write(self._wire.encode(data))
-        except OSError:  # ssl.SSLError: an earlier failure made TLS unusable
-            self.reset()
-            return True
 
     # ending
 
