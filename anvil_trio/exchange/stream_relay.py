@@ -48,7 +48,6 @@ class StreamRelay(Relay):
         self._translator = translator
         self._caller, self._headers = caller, headers
         self._outbox = b""  # made, but not yet handed over
-        self._is_flowing = False  # head and first bytes have left
         self._last = b""  # what came with the engine's last word
 
     async def _resume(self, due: Due) -> None:
@@ -125,10 +124,15 @@ class StreamRelay(Relay):
 
     def _say(self, data: bytes, now: float) -> bool:
         """Hand over without waiting; False: there is something to wait for, in `_write`."""
-        if not (self._is_flowing and self._caller.say_more(data)):
+        caller = self._caller
+        is_said = (
+            caller.say_more(data)
+            if caller.has_started
+            else caller.say_first(_STREAMING.status, self._headers, data)
+        )
+        if not is_said:
             self._outbox = data
-            return False
-        if self._caller.is_drained:
+        elif caller.is_drained:
             self._watch.passed_on(now)
             return True
         return False
@@ -137,13 +141,12 @@ class StreamRelay(Relay):
         """Wait for the caller, from `sending` on: what was handed over, or still is to be."""
         if self._outbox:
             if not self._caller.has_started:
-                await self._caller.start(HTTPStatus.OK, self._headers)
+                await self._caller.start(_STREAMING.status, self._headers)
             data, self._outbox = self._outbox, b""
             await self._caller.send(data)
         else:
             await self._caller.drained()
         self._watch.sent()
-        self._is_flowing = True
 
     def _ended(self, tail: bytes) -> Closing:
         failure = self._translator.failure

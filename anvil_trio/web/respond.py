@@ -23,17 +23,36 @@ __all__ = [
 ]
 
 
+class Direct(Protocol):
+    """Takes a reply, or its parts, without waiting; each says whether all is written."""
+
+    def answer(self, status: int, headers: Sequence[Header], body: bytes) -> bool:
+        """A whole reply."""
+        ...
+
+    def first(self, status: int, headers: Sequence[Header], data: bytes) -> bool:
+        """A head, and the first part of its body."""
+        ...
+
+    def more(self, data: bytes) -> bool:
+        """Another part, once the part before it has been written or waited for."""
+        ...
+
+    def last(self, data: bytes) -> bool:
+        """The last part."""
+        ...
+
+
 class ServerSide(Protocol):
     """What our own server puts into a scope: the connection as seen from the application."""
 
     gone: bool
     on_gone: Callable[[], None] | None
 
-    answer: Callable[[int, Sequence[Header], bytes], bool] | None
-    """Takes a whole reply without waiting, where the protocol can; says whether all is written."""
-
-    more: Callable[[bytes], bool] | None
-    """Likewise a part of a body, once the part before it has left."""
+    @property
+    def direct(self) -> "Direct | None":
+        """Takes a reply without waiting, where the protocol can."""
+        ...
 
     sender: Send | None
     """What the application was given to send by."""
@@ -98,6 +117,9 @@ class AsgiCaller:
         self, receive: Receive, send: Send, server: ServerSide | None, declared_bytes: int
     ) -> None:
         self._receive, self._send, self._server = receive, send, server
+        # Whoever changes what is sent on its way (for HEAD, CORS) must see it as messages.
+        is_plain = server is not None and send is server.sender
+        self._direct = server.direct if server is not None and is_plain else None
         self._declared_bytes = declared_bytes
         self._leave: Callable[[], None] | None = None
         self.has_started = False
@@ -159,22 +181,37 @@ class AsgiCaller:
             self._leave()
 
     def say(self, status: int, headers: Sequence[Header], data: bytes) -> bool:
-        """See `Caller`. Whoever changes what is sent on its way (for HEAD, CORS) must see it."""
-        server = self._server
-        if server is None or server.answer is None or self._send is not server.sender:
+        """See `Caller`."""
+        if self._direct is None:
             return False
         self.has_started = True
         self.bytes_sent += len(data)
-        self.is_drained = server.answer(status, headers, data)
+        self.is_drained = self._direct.answer(status, headers, data)
+        return True
+
+    def say_first(self, status: int, headers: Sequence[Header], data: bytes) -> bool:
+        """See `Caller`."""
+        if self._direct is None:
+            return False
+        self.has_started = True
+        self.bytes_sent += len(data)
+        self.is_drained = self._direct.first(status, headers, data)
         return True
 
     def say_more(self, data: bytes) -> bool:
         """See `Caller`."""
-        server = self._server
-        if server is None or server.more is None or self._send is not server.sender:
+        if self._direct is None:
             return False
         self.bytes_sent += len(data)
-        self.is_drained = server.more(data)
+        self.is_drained = self._direct.more(data)
+        return True
+
+    def say_last(self, data: bytes) -> bool:
+        """See `Caller`."""
+        if self._direct is None:
+            return False
+        self.bytes_sent += len(data)
+        self.is_drained = self._direct.last(data)
         return True
 
     async def start(self, status: int, headers: Sequence[Header]) -> None:
