@@ -1,14 +1,18 @@
 """Replies that flow: handed on as they come, with and without a task for all of them."""
 
+import ssl
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 
 import httpx
 import pytest
 import trio
 import trio.testing
 
-from anvil_trio.net.arrivals import open_arrivals
-from anvil_trio.upstream.stream import Head
+from anvil_trio.net.arrivals import Arrivals, open_arrivals
+from anvil_trio.upstream.stream import Head, UpstreamStream
+from anvil_trio.upstream.transport import MemberTransport
 from tests.wire.upstream.raw_server import Peer, Serve, open_server, post
 
 pytestmark = pytest.mark.wire
@@ -17,14 +21,31 @@ HEAD = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
 END = b"0\r\n\r\n"
 
 
+@dataclass(frozen=True)
+class Way:
+    """How a connection is read: by a call (`arrivals`), or by its own task; `tls` of both sides."""
+
+    arrivals: Arrivals | None
+    server_tls: ssl.SSLContext | None = None
+    client_tls: ssl.SSLContext | None = None
+
+    @property
+    def is_told(self) -> bool:
+        """Whether it is read by a call."""
+        return self.arrivals is not None and self.client_tls is None
+
+
 @pytest.fixture(params=["told", "alone", "tls"])
-async def way(request, server_tls, client_tls) -> AsyncIterator[dict[str, object]]:
-    """How a connection is read: by a call, by its own task, or by its own task under TLS."""
+async def way(request, server_tls, client_tls) -> AsyncIterator[Way]:
+    """Each of them."""
     async with open_arrivals() as arrivals:
-        yield {
-            "arrivals": None if request.param == "alone" else arrivals,
-            "tls": (server_tls, client_tls) if request.param == "tls" else None,
-        }
+        match request.param:
+            case "told":
+                yield Way(arrivals)
+            case "alone":
+                yield Way(None)
+            case _:
+                yield Way(arrivals, server_tls, client_tls)
 
 
 def chunk(data: bytes) -> bytes:
@@ -46,34 +67,19 @@ def serving(said: trio.MemoryReceiveChannel[bytes | None]) -> Serve:
     return serve
 
 
+@dataclass
 class Engine:
     """A server under a test's hand, and one reply of it whose head has been read."""
 
-    def __init__(self, way: dict[str, object]) -> None:
-        self._arrivals, self._tls = way["arrivals"], way["tls"]
-        self.heard: list[bytes] = []
-        self._say, self._said = trio.open_memory_channel[bytes | None](99)
-
-    async def __aenter__(self) -> "Engine":
-        server_tls, client_tls = self._tls or (None, None)
-        self._opened = open_server(serving(self._said), tls=server_tls)
-        server = await self._opened.__aenter__()
-        self.transport = server.transport(tls=client_tls, arrivals=self._arrivals)
-        self.say(HEAD)
-        self.stream = await post(self.transport, server.base_url)
-        assert isinstance(await self.stream.receive(), Head)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.stream.aclose()
-        await self._opened.__aexit__(None, None, None)
+    transport: MemberTransport
+    stream: UpstreamStream
+    said: trio.MemorySendChannel[bytes | None]
+    heard: list[bytes] = field(default_factory=list)
 
     def say(self, *parts: bytes | None) -> None:
+        """Have it say so; None: a reset."""
         for part in parts:
-            self._say.send_nowait(part)
-
-    def end(self) -> None:
-        self._say.close()
+            self.said.send_nowait(part)
 
     def hand_on(self, data: bytes) -> bool:
         """A piece that ends in an exclamation mark is enough for now."""
@@ -81,9 +87,22 @@ class Engine:
         return not data.endswith(b"!")
 
 
+@asynccontextmanager
+async def flowing(way: Way) -> AsyncIterator[Engine]:
+    """A reply that is about to flow."""
+    say, said = trio.open_memory_channel[bytes | None](99)
+    async with open_server(serving(said), tls=way.server_tls) as server:
+        transport = server.transport(tls=way.client_tls, arrivals=way.arrivals)
+        say.send_nowait(HEAD)
+        stream = await post(transport, server.base_url)
+        assert isinstance(await stream.receive(), Head)
+        yield Engine(transport, stream, say)
+        await stream.aclose()
+
+
 async def test_what_comes_is_handed_on_up_to_the_end(way):
     """Each read once, in order; the connection is kept."""
-    async with Engine(way) as engine, trio.open_nursery() as nursery:
+    async with flowing(way) as engine, trio.open_nursery() as nursery:
 
         async def speak() -> None:
             for part in (chunk(b"one"), chunk(b"two"), chunk(b"three") + END):
@@ -99,7 +118,7 @@ async def test_what_comes_is_handed_on_up_to_the_end(way):
 
 async def test_what_came_with_the_head_is_handed_on_first(way):
     """It is known already, and so may be the end."""
-    async with Engine(way) as engine:
+    async with flowing(way) as engine:
         engine.say(chunk(b"one") + END)
         assert await engine.stream.receive() == b"one"
         assert await engine.stream.flow(engine.hand_on)
@@ -108,7 +127,7 @@ async def test_what_came_with_the_head_is_handed_on_first(way):
 
 async def test_it_stops_where_no_more_is_wanted_and_goes_on_when_asked_again(way):
     """Nothing is lost in between, and nothing is handed on twice."""
-    async with Engine(way) as engine:
+    async with flowing(way) as engine:
         engine.say(chunk(b"one!"))
         assert not await engine.stream.flow(engine.hand_on)
         engine.say(chunk(b"two!"))
@@ -122,7 +141,7 @@ async def test_it_stops_where_no_more_is_wanted_and_goes_on_when_asked_again(way
 
 async def test_an_end_that_comes_with_the_last_piece_waits_for_who_asks_again(way):
     """Not wanting more is no end."""
-    async with Engine(way) as engine:
+    async with flowing(way) as engine:
         engine.say(chunk(b"one!") + END)
         assert not await engine.stream.flow(engine.hand_on)
         assert await engine.stream.flow(engine.hand_on)
@@ -136,7 +155,7 @@ async def test_an_end_that_comes_with_the_last_piece_waits_for_who_asks_again(wa
 )
 async def test_what_came_before_a_fault_is_handed_on(way, last, error):
     """Then the fault is raised, as `receive` would."""
-    async with Engine(way) as engine, trio.open_nursery() as nursery:
+    async with flowing(way) as engine, trio.open_nursery() as nursery:
 
         async def speak() -> None:
             engine.say(chunk(b"good"))
@@ -151,9 +170,9 @@ async def test_what_came_before_a_fault_is_handed_on(way, last, error):
 
 async def test_a_reply_that_is_cut_is_no_whole_one(way):
     """The connection ends before the reply does."""
-    async with Engine(way) as engine:
+    async with flowing(way) as engine:
         engine.say(chunk(b"good"))
-        engine.end()
+        engine.said.close()
         with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError)):
             await engine.stream.flow(engine.hand_on)
         assert engine.heard == [b"good"]
@@ -161,7 +180,7 @@ async def test_a_reply_that_is_cut_is_no_whole_one(way):
 
 async def test_cancelled_at_any_time_nothing_is_lost(way):
     """A lapse may cut in and the reply flow on."""
-    async with Engine(way) as engine:
+    async with flowing(way) as engine:
         for part in (b"a", b"b", b"c"):
             with trio.move_on_after(0.03) as scope:
                 engine.say(chunk(part))
@@ -180,7 +199,7 @@ async def test_who_is_told_is_not_woken(way):
         tasks.add(trio.lowlevel.current_task())
         return True
 
-    async with Engine(way) as engine, trio.open_nursery() as nursery:
+    async with flowing(way) as engine, trio.open_nursery() as nursery:
 
         async def speak() -> None:
             await trio.testing.wait_all_tasks_blocked(0.01)
@@ -191,4 +210,4 @@ async def test_who_is_told_is_not_woken(way):
         nursery.start_soon(speak)
         assert await engine.stream.flow(hand_on)
     is_own = tasks == {trio.lowlevel.current_task()}
-    assert is_own == (way["arrivals"] is None or way["tls"] is not None)
+    assert is_own is not way.is_told
