@@ -214,14 +214,18 @@ class _Told:
 
     async def _tell(self) -> None:
         with self._scope:
-            while self._task is not None:
+            while self._is_parked:
                 what = await self._next()
-                if self._task is None:
+                if not self._is_parked:
                     self._call.untake(what)
                     return
                 how = outcome.capture(self._hear, what)
                 if how != outcome.Value(None):
                     self._go_on(how)
+
+    @property
+    def _is_parked(self) -> bool:
+        return self._task is not None
 
     async def _next(self) -> "outcome.Outcome[Received]":
         try:

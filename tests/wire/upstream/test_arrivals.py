@@ -2,7 +2,7 @@
 
 import select
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
 
@@ -27,7 +27,7 @@ async def arrivals() -> AsyncIterator[Arrivals]:
 
 
 @pytest.fixture
-def pair() -> Callable[[], Pair]:
+def pair() -> Iterator[Callable[[], Pair]]:
     """Makes two ends of a connection; the first does not block."""
     with ExitStack() as stack:
 
