@@ -28,7 +28,7 @@ class Ledger(Generic[Thing]):
 
     def hold(self, ticket: Ticket, thing: Thing) -> None:
         """Note that `ticket` holds `thing` from now on."""
-        assert ticket not in self._held, "a ticket wins once"
+        assert ticket not in self._held, "a ticket asks once"
         self._held[ticket] = thing
 
     def give_back(self, ticket: Ticket) -> Thing:

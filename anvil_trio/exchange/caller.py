@@ -40,6 +40,11 @@ class Caller(Watched, Protocol):
         """Whether what was said without waiting has been written: nothing is left to wait for."""
         ...
 
+    @property
+    def has_body(self) -> bool:
+        """Whether `read_body` will wait for nothing."""
+        ...
+
     async def read_body(self, max_bytes: int, *, stall_s: float, total_s: float) -> bytes | Problem:
         """The whole body; a 413 past `max_bytes`, a 408 after `stall_s` of silence or `total_s`."""
         ...

@@ -1,7 +1,5 @@
 """Telling the caller how an exchange ended, after everything that was held has been given back."""
 
-from http import HTTPStatus
-
 import trio
 
 from anvil_trio.dialects.ir import StreamTranslator
@@ -12,6 +10,8 @@ from anvil_trio.exchange.closing import Closing
 from anvil_trio.exchange.outcome import Outcome
 
 __all__ = ["deliver", "problem_headers"]
+
+_OK = 200  # an enum's member takes a call to get
 
 LAST_WORDS_S = 1.0
 """How long a caller that is being told of a failure is waited for."""
@@ -67,7 +67,7 @@ def _whole(closing: Closing, call: Call, headers: list[Header]) -> tuple[int, li
     """A reply of which nothing has been said."""
     what = closing.problem
     if what is None:
-        return HTTPStatus.OK, headers, closing.tail
+        return _OK, headers, closing.tail
     body = call.dialect.render_problem(what)
     return what.status, [*problem_headers(what, body), *call.id_headers()], body
 

@@ -42,15 +42,17 @@ class Exchange(ABC, Generic[Asking]):
         call: Call,
         caller: Asking,
         kind: RequestKind = RequestKind.CHAT,
+        *,
+        is_asked: bool = False,
     ) -> None:
+        """`is_asked`: no part of the request is still to be waited for."""
         self._house, self._generation, self._call, self._caller = house, generation, call, caller
         self._server = generation.config.server
-        self._watch = Watch(generation.limits)
+        self._watch = Watch(generation.limits, is_asked=is_asked)
         self._headers: list[Header] = []
-        self._began_at = trio.current_time()
         self._record = RecordBuilder(
             gateway_request_id=call.gateway_request_id,
-            started_at=self._began_at,
+            started_at=self._watch.began_at,
             created_unix=house.wall_clock(),
             kind=kind,
             client_id=call.client_id,

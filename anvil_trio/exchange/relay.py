@@ -1,4 +1,4 @@
-"""One reply's way from the engine to the caller: receive, translate, send; one task, one lapse.
+"""One reply's way from the engine to the caller: receive, translate, send; one task.
 
 A relay runs inside the lease and the upstream stream and returns a `Closing`. What the caller is
 still to be told is told after both have been given back, so that nothing which is held ever waits
@@ -6,7 +6,6 @@ for a caller without a bound.
 """
 
 from abc import ABC, abstractmethod
-from http import HTTPStatus
 
 import trio
 
@@ -22,6 +21,7 @@ from anvil_trio.upstream.stream import End, Head, Received, UpstreamStream
 __all__ = ["Relay", "UnaryRelay", "lapsed"]
 
 MAX_ERROR_BODY = 65_536
+_FIRST_SUCCESS, _FIRST_REDIRECT = 200, 300
 
 _LAPSED: dict[Due, tuple[Outcome, Code]] = {
     Due.STARTUP: (Outcome.STARTUP_TIMEOUT, Code.STARTUP_TIMEOUT),
@@ -36,11 +36,10 @@ def lapsed(due: Due) -> Closing:
     return Closing(outcome, problem(code))
 
 
-class Relay(ABC):
-    """What both kinds of reply share: the lapse loop, the head, and collecting a whole body.
+class _Reading:
+    """What both kinds of reply share: the head, and collecting a whole body.
 
-    Whatever was received is stored before anything else is awaited, so a lapse may cut in
-    anywhere and `_pump` be called again.
+    Whatever was received is stored before anything else is awaited.
     """
 
     def __init__(
@@ -51,6 +50,50 @@ class Relay(ABC):
         self._head: Head | None = None
         self._collected: list[bytes] = []
         self._size = 0
+
+    async def _receive(self) -> Received:
+        """The next thing that the engine says."""
+        return await self._stream.receive()
+
+    async def _receive_head(self) -> Head:
+        if self._head is None:
+            item = await self._receive()
+            assert isinstance(item, Head), "a reply begins with its head"
+            self._head = item
+        return self._head
+
+    async def _collect(self, max_bytes: int) -> bytes:
+        """The whole body; more than `max_bytes` is a failure."""
+        while True:
+            # Most bodies have come with their head: nothing is to be waited for.
+            item = self._stream.take() or await self._receive()
+            if isinstance(item, End):
+                return b"".join(self._collected)
+            assert isinstance(item, bytes), "a reply has one head"
+            self._watch.progressed(trio.current_time())
+            self._size += len(item)
+            if self._size > max_bytes:
+                raise UpstreamFailed(problem(Code.UPSTREAM_ERROR))
+            self._collected.append(item)
+
+    async def _refused(self, head: Head) -> Closing:
+        """An engine's error answer, as our own fixed words (R012)."""
+        try:
+            body = await self._collect(MAX_ERROR_BODY)
+        except UpstreamFailed:  # its status is what matters
+            body = b""
+        return broken(error_problem(head.status, head.headers, body))
+
+    def _content_began(self) -> None:
+        if self._record.first_content_at is None:
+            self._record.first_content_at = self._watch.progressed_at or trio.current_time()
+
+
+class Relay(_Reading, ABC):
+    """A reply that is handed on as it comes, in a lapse that may cut in wherever it waits.
+
+    What was received is stored by then, so `_pump` may be called again.
+    """
 
     async def run(self) -> Closing:
         """Relay until the reply has ended, however it ends. Holds nothing of its own."""
@@ -79,48 +122,8 @@ class Relay(ABC):
     def _lapsed(self, due: Due) -> Closing:
         return lapsed(due)
 
-    def _take(self) -> Received | None:
-        """What is known without waiting, for a relay that asks."""
-        return None
 
-    async def _receive(self) -> Received:
-        """The next thing that the engine says."""
-        return await self._stream.receive()
-
-    async def _receive_head(self) -> Head:
-        if self._head is None:
-            item = self._take() or await self._receive()
-            assert isinstance(item, Head), "a reply begins with its head"
-            self._head = item
-        return self._head
-
-    async def _collect(self, max_bytes: int) -> bytes:
-        """The whole body; more than `max_bytes` is a failure."""
-        while True:
-            item = self._take() or await self._receive()
-            if isinstance(item, End):
-                return b"".join(self._collected)
-            assert isinstance(item, bytes), "a reply has one head"
-            self._watch.progressed(trio.current_time())
-            self._size += len(item)
-            if self._size > max_bytes:
-                raise UpstreamFailed(problem(Code.UPSTREAM_ERROR))
-            self._collected.append(item)
-
-    async def _refused(self, head: Head) -> Closing:
-        """An engine's error answer, as our own fixed words (R012)."""
-        try:
-            body = await self._collect(MAX_ERROR_BODY)
-        except UpstreamFailed:  # its status is what matters
-            body = b""
-        return broken(error_problem(head.status, head.headers, body))
-
-    def _content_began(self) -> None:
-        if self._record.first_content_at is None:
-            self._record.first_content_at = self._watch.progressed_at or trio.current_time()
-
-
-class UnaryRelay(Relay):
+class UnaryRelay(_Reading):
     """A reply that is read whole; `run` returns the engine's body as the closing's tail.
 
     There is nothing to do in the meantime, so it needs no lapse: `life` itself ends when the
@@ -129,19 +132,6 @@ class UnaryRelay(Relay):
 
     async def run(self) -> Closing:
         """Read the reply to its end. Raises UpstreamFailed where it breaks."""
-        return await self._pump()
-
-    async def _resume(self, due: Due) -> None:
-        """There is no lapse, so none cuts in."""
-
-    def _take(self) -> Received | None:
-        return self._stream.take()
-
-    async def _receive(self) -> Received:
-        self._watch.follow_engine()
-        return await self._stream.receive()
-
-    async def _pump(self) -> Closing:
         head = await self._receive_head()
         if not is_success(head):
             return await self._refused(head)
@@ -149,7 +139,11 @@ class UnaryRelay(Relay):
         self._content_began()
         return Closing(Outcome.SERVED, tail=body)
 
+    async def _receive(self) -> Received:
+        self._watch.follow_engine()
+        return await self._stream.receive()
+
 
 def is_success(head: Head) -> bool:
     """Whether the engine answered 2xx; a redirect is not followed and is no success."""
-    return HTTPStatus.OK <= head.status < HTTPStatus.MULTIPLE_CHOICES
+    return _FIRST_SUCCESS <= head.status < _FIRST_REDIRECT

@@ -53,7 +53,7 @@ class _Exchange(MemberExchange[Caller]):
     """A chat request between its call and its closing."""
 
     def __init__(self, house: House, generation: Generation, call: Call, caller: Caller) -> None:
-        super().__init__(house, generation, call, caller)
+        super().__init__(house, generation, call, caller, is_asked=caller.has_body)
         self._prepared: Prepared | None = None  # until nobody needs it: it is as long as a prompt
         self._translator: StreamTranslator | None = None
 

@@ -35,14 +35,19 @@ class Watch:
     exchange is doing, and the first reason stands. `journey` says how far it has come.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, *, is_asked: bool = False) -> None:
+        """An exchange begins. `is_asked`: nothing is waited for before `begin`, so it is now."""
         self.limits = limits
-        self.life = trio.CancelScope()
+        self.began_at = now = trio.current_time()
+        self._total_at = now + limits.total_s if is_asked else inf
+        self._bound_by = Cut.TOTAL  # what the deadline of `life` stands for
+        self._is_asked = is_asked
+        # A scope that is made with its deadline is cheaper than one that is given it later.
+        first = self._nearest(now + limits.admission_s, Cut.NO_MEMBER) if is_asked else inf
+        self.life = trio.CancelScope(deadline=first)
         self._deadlines: Deadlines | None = None
         self._lapse: trio.CancelScope | None = None
         self._cut_by: Cut | None = None
-        self._total_at = inf
-        self._bound_by = Cut.TOTAL  # what the deadline of `life` stands for
         self.journey = Journey()
         self.dispatched_at: float | None = None
         self.progressed_at: float | None = None  # the engine last sent something that counts
@@ -54,6 +59,8 @@ class Watch:
 
         The total deadline runs from here and is never moved.
         """
+        if self._is_asked:
+            return self.began_at
         now = trio.current_time()
         self._total_at = now + self.limits.total_s
         self._bound(now + self.limits.admission_s, Cut.NO_MEMBER)
@@ -69,11 +76,15 @@ class Watch:
 
     def _bound(self, moment: float, why: Cut) -> None:
         """End `life` at that moment for that reason, or at the total deadline if that is first."""
+        moment = self._nearest(moment, why)
+        if self.life.deadline != moment:
+            self.life.deadline = moment
+
+    def _nearest(self, moment: float, why: Cut) -> float:
         if self._total_at <= moment:
             moment, why = self._total_at, Cut.TOTAL
         self._bound_by = why
-        if self.life.deadline != moment:
-            self.life.deadline = moment
+        return moment
 
     def leave(self) -> None:
         """The caller has gone."""

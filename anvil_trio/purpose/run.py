@@ -152,7 +152,7 @@ class _Exchange(Exchange[Caller]):
 
     def _telling(self, service: Service) -> Telling:
         return Telling(
-            service.name, self._call.gateway_request_id, service.sample_rate, self._began_at
+            service.name, self._call.gateway_request_id, service.sample_rate, self._watch.began_at
         )
 
     async def _deliver(self, closing: Closing) -> bool:

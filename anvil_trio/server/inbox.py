@@ -147,15 +147,18 @@ class Inbox:
             self._wake_writer()
         return message
 
-    def take_body(self) -> bytes | None:
-        """The whole body of a request that has come in one piece; else None, and nothing is taken.
+    @property
+    def has_body(self) -> bool:
+        """Whether a request's whole body has come in one piece. Most have."""
+        first = self._messages[0] if self._messages else None
+        return first is not None and first["type"] == "http.request" and not first["more_body"]
 
-        Most bodies have, and need no scope that bounds the wait for them.
-        """
-        message = self._messages[0] if self._messages else None
-        if message is None or message["type"] != "http.request" or message["more_body"]:
+    def take_body(self) -> bytes | None:
+        """The whole body, if it `has_body`: then no scope needs to bound the wait for it."""
+        if not self.has_body:
             return None
-        self._messages.pop(0)
+        message = self._messages.pop(0)
+        assert message["type"] == "http.request", "looked at in this step"
         self._wake_writer()
         return message["body"]
 

@@ -26,11 +26,9 @@ class WaitingLine:
     def __len__(self) -> int:
         return len(self._asked)
 
-    def __contains__(self, ticket: Ticket) -> bool:
-        return ticket in self._asked
-
     def join(self, asked: Acquire) -> None:
         """Stand behind the client's others; a client with none stands behind all clients."""
+        assert asked.ticket not in self._asked, "a ticket asks once"
         self._asked[asked.ticket] = asked
         self._queues.setdefault(asked.client_id, OrderedDict())[asked.ticket] = None
 

@@ -102,8 +102,6 @@ class TierState:
 
     def _acquire(self, message: Acquire) -> Replies:
         ticket = message.ticket
-        assert ticket not in self._leases, "a ticket asks once"
-        assert ticket not in self._line, "a ticket asks once"
         if ticket in self._withdrawn:
             return ()
         refusal = self._refusal()
@@ -112,6 +110,7 @@ class TierState:
         # Nobody is overtaken: while somebody waits there is no place.
         granted = self._grant(message)
         if granted is None:
+            assert ticket not in self._leases, "a ticket asks once"
             self._line.join(message)
             return ()
         return [granted]
@@ -191,9 +190,9 @@ class TierState:
 
     def _grant(self, asked: Acquire) -> tuple[Ticket, Granted] | None:
         """Reserve the member that is next for this question; None if there is none."""
-        choice = None
-        if not self._is_full:
-            choice = self._members.choose(self._cursor, asked.session_id)
+        if self._is_full:
+            return None
+        choice = self._members.choose(self._cursor, asked.session_id)
         if choice is None:
             return None
         member, schedule = choice

@@ -132,8 +132,10 @@ class Connection:
         """Whether the connection is open and its server has said nothing that nobody read."""
         if self._peek() is not None:
             return False
+        if self._wire is None:
+            return True
         try:
-            return self._wire is None or self._wire.decode(b"") == b""
+            return self._wire.decode(b"") == b""
         except ssl.SSLError:
             return False
 

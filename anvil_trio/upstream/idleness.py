@@ -14,21 +14,23 @@ _SHARE = 0.8  # the margin
 
 
 class Idleness:
-    """What is known of one engine. `most_s` is the operator's bound; it is never exceeded."""
+    """What is known of one engine. `most_s` is the operator's bound; it is never exceeded.
+
+    `usable_s` is how long a connection may have been idle and still be used.
+    """
 
     def __init__(self, most_s: float) -> None:
         self._most_s = most_s
-        self._borne_s = 0.0
-
-    @property
-    def usable_s(self) -> float:
-        """How long a connection may have been idle and still be used."""
-        return min(self._most_s, max(ALWAYS_S, self._borne_s * _SHARE))
+        self._learn(0.0)
 
     def bore(self, idle_s: float) -> None:
         """A connection was found open after so long."""
-        self._borne_s = max(self._borne_s, idle_s)
+        self._learn(max(self._borne_s, idle_s))
 
     def ended(self, idle_s: float) -> None:
         """A connection was found closed after so long: the engine closed it at some time before."""
-        self._borne_s = min(self._borne_s, idle_s * _SHARE)
+        self._learn(min(self._borne_s, idle_s * _SHARE))
+
+    def _learn(self, borne_s: float) -> None:
+        self._borne_s = borne_s
+        self.usable_s = min(self._most_s, max(ALWAYS_S, borne_s * _SHARE))

@@ -172,6 +172,7 @@ class MemberTransport(httpx.AsyncBaseTransport):
         self._keepalive_s = keepalive_s
         self._idleness = Idleness(keepalive_s)
         self._idle: deque[Connection] = deque()  # the longest idle first
+        self._look_at = 0.0  # when the longest idle one is worth a look again
         self._is_closed = False
 
     @property
@@ -230,6 +231,7 @@ class MemberTransport(httpx.AsyncBaseTransport):
         self._close_expired(trio.current_time())
 
     def _close_expired(self, now: float) -> None:
+        self._look_at = now + min(ALWAYS_S, self._keepalive_s)
         while self._idle:
             oldest = self._idle[0]
             idle_s = now - oldest.idle_since
@@ -243,7 +245,8 @@ class MemberTransport(httpx.AsyncBaseTransport):
 
     def _reused(self) -> Connection | None:
         now = trio.current_time()
-        self._close_expired(now)
+        if now >= self._look_at:
+            self._close_expired(now)
         latest = now - self._idleness.usable_s
         while self._idle and self._idle[-1].idle_since >= latest:
             connection = self._idle.pop()

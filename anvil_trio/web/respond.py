@@ -57,6 +57,11 @@ class ServerSide(Protocol):
     sender: Send | None
     """What the application was given to send by."""
 
+    @property
+    def has_body(self) -> bool:
+        """Whether the body has come in one piece, and nothing of it was read."""
+        ...
+
     def take_body(self) -> bytes | None:
         """The body, if nothing of it was read and it has come in one piece."""
         ...
@@ -134,6 +139,11 @@ class AsgiCaller:
             self._server.on_gone = leave
             if self._server.gone:
                 leave()
+
+    @property
+    def has_body(self) -> bool:
+        """See `Caller`."""
+        return self._server is not None and self._server.has_body
 
     async def read_body(self, max_bytes: int, *, stall_s: float, total_s: float) -> bytes | Problem:
         """See `Caller`. Ends at once when the caller leaves, since `leave` cuts the exchange.

@@ -46,6 +46,8 @@ class UnreadCaller(FakeCaller):
 class SilentCaller(FakeCaller):
     """A caller that never sends its body."""
 
+    has_body = False
+
     async def read_body(self, max_bytes: int, *, stall_s: float, total_s: float):
         await trio.sleep_forever()
 

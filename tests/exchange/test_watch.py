@@ -183,3 +183,24 @@ async def test_a_life_may_be_over_before_anybody_has_met_it(autojump_clock):
     assert watch.is_over(began_at + 30)
     watch.leave()
     assert watch.is_over(began_at)
+
+
+async def test_a_request_that_is_whole_asks_at_once(autojump_clock):
+    """Of a request that is waited for no more both bounds run from its beginning."""
+    for is_chosen, why, duration in ((False, Cut.NO_MEMBER, 30), (True, Cut.TOTAL, 900)):
+        began_at = trio.current_time()
+        watch = Watch(LIMITS, is_asked=True)
+        with watch.life:
+            assert watch.begin() == watch.began_at == began_at
+            if is_chosen:
+                watch.chosen()
+            await trio.sleep_forever()
+        assert (watch.cut, trio.current_time() - began_at) == (why, duration)
+
+
+async def test_a_total_deadline_that_is_first_bounds_a_whole_request(autojump_clock):
+    """A wait for a member that may last as long as the total deadline ends by the total."""
+    watch = Watch(replace(LIMITS, total_s=30), is_asked=True)
+    with watch.life:
+        await trio.sleep_forever()
+    assert (watch.cut, trio.current_time()) == (Cut.TOTAL, 30)

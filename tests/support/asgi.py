@@ -25,6 +25,10 @@ class Side:
     direct: Direct | None = None  # messages alone
     sender: Send | None = None
 
+    @property
+    def has_body(self) -> bool:
+        return self.body is not None
+
     def take_body(self) -> bytes | None:
         return self.body
 

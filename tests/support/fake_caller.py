@@ -61,6 +61,10 @@ class FakeCaller:
         if self.has_left:
             leave()
 
+    @property
+    def has_body(self) -> bool:
+        return not self._body_delay_s
+
     async def read_body(self, max_bytes: int, *, stall_s: float, total_s: float) -> bytes | Problem:
         if self._body_delay_s:
             await trio.sleep(self._body_delay_s)

@@ -147,7 +147,7 @@ def test_a_ticket_enters_once():
     """A ticket that holds a permit cannot ask again."""
     state = AdmissionState(2)
     enter(state, 1)
-    with pytest.raises(AssertionError, match="wins once"):
+    with pytest.raises(AssertionError, match="asks once"):
         enter(state, 1)
     assert state.snapshot().active_by_client == {"c": 1}
 
