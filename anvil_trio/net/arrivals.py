@@ -58,7 +58,8 @@ class Arrivals:
     def ended(self, descriptor: int) -> None:
         """No more."""
         del self._listening[descriptor]
-        self._epoll.unregister(descriptor)
+        if not self._epoll.closed:
+            self._epoll.unregister(descriptor)
 
 
 class _Listening:

@@ -229,6 +229,21 @@ async def test_a_socket_is_forgotten_whichever_way_it_ended(arrivals, pair, nurs
     assert arrivals._listening == {}
 
 
+async def test_who_still_listens_when_it_ends_can_be_cancelled(pair):
+    """As where a server ends the application before its last requests."""
+    ours, theirs = pair()
+    ear = Ear()
+    async with trio.open_nursery() as listening:
+        async with open_arrivals() as arrivals:
+            assert arrivals is not None
+            listening.start_soon(ear.listen, arrivals, ours)
+            await at_rest()
+        theirs.send(b"late")
+        await at_rest()
+        listening.cancel_scope.cancel()
+    assert (ear.heard, ear.is_done) == ([], False)
+
+
 async def test_where_the_system_has_none_there_is_none(monkeypatch):
     """Each task then waits for its own socket."""
     monkeypatch.delattr(select, "epoll")
