@@ -52,8 +52,8 @@ class StreamRelay(Relay):
 
     async def _resume(self, due: Due) -> None:
         """Go on where a lapse cut in: send the beat that is due, or finish the write under way."""
-        if due is Due.HEARTBEAT and not self._say(HEARTBEAT, trio.current_time()):
-            self._watch.sending()
+        if due is Due.HEARTBEAT:
+            self._say(HEARTBEAT, trio.current_time())
         if self._watch.deadlines.is_sending:
             await self._write()
 
@@ -78,7 +78,7 @@ class StreamRelay(Relay):
         False: the caller must be waited for, or there is a fault. What comes with the engine's last
         word is kept for the end.
         """
-        translator, watch = self._translator, self._watch
+        translator = self._translator
         now = trio.current_time()
         before = translator.events
         out = translator.feed(data)
@@ -87,7 +87,6 @@ class StreamRelay(Relay):
         if translator.is_done:
             self._last += out
         elif out and not self._say(out, now):
-            watch.sending()
             return False
         return translator.failure is None
 
@@ -123,7 +122,7 @@ class StreamRelay(Relay):
             self._content_began()
 
     def _say(self, data: bytes, now: float) -> bool:
-        """Hand over without waiting; False: there is something to wait for, in `_write`."""
+        """Hand over without waiting; False: a write has begun that `_write` must wait for."""
         caller = self._caller
         is_said = (
             caller.say_more(data)
@@ -135,10 +134,11 @@ class StreamRelay(Relay):
         elif caller.is_drained:
             self._watch.passed_on(now)
             return True
+        self._watch.sending()
         return False
 
     async def _write(self) -> None:
-        """Wait for the caller, from `sending` on: what was handed over, or still is to be."""
+        """Wait for the caller: until they take what was handed over, or still is to be."""
         if self._outbox:
             if not self._caller.has_started:
                 await self._caller.start(_STREAMING.status, self._headers)
