@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 
 import trio
@@ -23,6 +24,7 @@ from anvil_trio.exchange.lifetime import Lifetime
 from anvil_trio.facts import Readiness
 from anvil_trio.log_events import LogEvent, log_event
 from anvil_trio.names import LEGACY_CLIENT, TierId
+from anvil_trio.net.arrivals import open_arrivals
 from anvil_trio.tiers.ranking import Strategy
 from anvil_trio.upstream.transport import MemberTransport
 from anvil_trio.web.activation import Activated
@@ -221,8 +223,15 @@ async def open_app(
     token = None if auth_env is None else secrets.get(auth_env)
     assert (token is None) == (auth_env is None), "a named token was resolved at start"
     async with (
+        open_arrivals() as arrivals,
         open_house(config, media=secrets.media) as house,
-        open_generations(house, config, secrets, source=source) as generations,
+        open_generations(
+            house,
+            config,
+            secrets,
+            source=source,
+            make_transport=partial(MemberTransport, arrivals=arrivals),
+        ) as generations,
     ):
         _tell_of_idle_limits(config, secrets)
         authenticator = Authenticator(token, secrets.clients)

@@ -168,8 +168,9 @@ class ChatStream:
     def _take_whole(self, whole: bytes, out: list[bytes]) -> None:
         """The events of one read: runs of text at once, whatever else one by one."""
         at = 0
-        while at < len(whole) and not self._is_over:
-            if self._may_run and (size := self._take_run(whole, at, out)):
+        while at < len(whole):
+            size = self._take_run(whole, at, out)
+            if size:
                 at += size
                 continue
             end = whole.find(b"\n\n", at)
@@ -179,24 +180,22 @@ class ChatStream:
             at = end + 2
             if event is not None:
                 self._take_all([event], out)
-
-    @property
-    def _may_run(self) -> bool:
-        """Whether more text of the answer numbered 0 tells nothing that is not known."""
-        return (
-            self.has_content
-            and not self.is_finished
-            and self._engine_model is not None
-            and 0 in self._answers
-        )
+                if self._is_over:
+                    break
 
     def _take_run(self, whole: bytes, at: int, out: list[bytes]) -> int:
-        """Hand on events that are nothing but text, all with the same `model`; how many bytes."""
+        """Hand on events that are nothing but text, all with the same `model`; how many bytes.
+
+        None as long as more text of the answer numbered 0 may tell something that is not known.
+        """
+        member = self._engine_model
+        if member is None or not self.has_content or self.is_finished or 0 not in self._answers:
+            return 0
         run = self._runs.find(whole, at)
-        if run is None or self._engine_model is None:
+        if run is None:
             return 0
         data, chunks = run
-        said = renamed(data, self._engine_model, self._model, len(chunks))
+        said = renamed(data, member, self._model, len(chunks))
         if said is None:
             self._engine_model = None  # it is spelled in another way now
             return 0

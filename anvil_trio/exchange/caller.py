@@ -53,11 +53,16 @@ class Caller(Watched, Protocol):
         """Hand over a whole reply without waiting; False: not here, and nothing was handed over."""
         ...
 
-    def say_more(self, data: bytes) -> bool:
-        """Hand over body bytes without waiting; False: not here, and nothing was handed over.
+    def say_first(self, status: int, headers: Sequence[Header], data: bytes) -> bool:
+        """Hand over the head and body bytes, likewise."""
+        ...
 
-        Only after a `send` or `start` that has ended.
-        """
+    def say_more(self, data: bytes) -> bool:
+        """Hand over body bytes, likewise; only after a `send` or `start` that has ended."""
+        ...
+
+    def say_last(self, data: bytes) -> bool:
+        """Hand over the last bytes, likewise."""
         ...
 
     async def start(self, status: int, headers: Sequence[Header]) -> None:

@@ -42,10 +42,11 @@ async def deliver(
 
     `headers` are those of a successful reply that has not begun yet. One that has begun is a
     stream, and ends in that stream's own words. Only a caller who has to be waited for needs a
-    bound: most have taken a whole reply in the step in which it is said.
+    bound: most have taken what they are told in the step in which it is said.
     """
     whole = None if caller.has_started else _whole(closing, call, headers)
-    is_said = whole is not None and caller.say(*whole)
+    rest = _rest(closing, translator) if whole is None else b""
+    is_said = caller.say_last(rest) if whole is None else caller.say(*whole)
     if is_said and caller.is_drained:
         return True
     patience = stall_s if closing.outcome is Outcome.SERVED else LAST_WORDS_S
@@ -53,7 +54,7 @@ async def deliver(
         if is_said:
             await caller.drained()
         elif whole is None:
-            await caller.end(_rest(closing, translator))
+            await caller.end(rest)
         else:
             status, head, body = whole
             await caller.start(status, head)

@@ -70,7 +70,7 @@ class _Reading:
             if isinstance(item, End):
                 return b"".join(self._collected)
             assert isinstance(item, bytes), "a reply has one head"
-            self._watch.progressed()
+            self._watch.progressed(trio.current_time())
             self._size += len(item)
             if self._size > max_bytes:
                 raise UpstreamFailed(problem(Code.UPSTREAM_ERROR))

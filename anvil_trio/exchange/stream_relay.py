@@ -2,6 +2,8 @@
 
 from http import HTTPStatus
 
+import trio
+
 from anvil_trio.decisions.builder import RecordBuilder
 from anvil_trio.dialects.ir import StreamTranslator
 from anvil_trio.errors import Problem
@@ -11,7 +13,7 @@ from anvil_trio.exchange.deadlines import Due
 from anvil_trio.exchange.outcome import Outcome
 from anvil_trio.exchange.relay import Relay, is_success
 from anvil_trio.exchange.watch import Watch
-from anvil_trio.upstream.stream import End, Head, Received, UpstreamStream
+from anvil_trio.upstream.stream import Head, UpstreamStream
 
 __all__ = ["HEARTBEAT", "StreamRelay"]
 
@@ -46,19 +48,14 @@ class StreamRelay(Relay):
         self._translator = translator
         self._caller, self._headers = caller, headers
         self._outbox = b""  # made, but not yet handed over
-        self._is_flowing = False  # head and first bytes have left
         self._last = b""  # what came with the engine's last word
 
     async def _resume(self, due: Due) -> None:
         """Go on where a lapse cut in: send the beat that is due, or finish the write under way."""
         if due is Due.HEARTBEAT:
-            await self._send(HEARTBEAT)
-        elif self._watch.deadlines.is_sending:
-            if self._outbox:
-                await self._hand_over()
-            else:
-                await self._caller.drained()
-            self._watch.sent()
+            self._say(HEARTBEAT, trio.current_time())
+        if self._watch.deadlines.is_sending:
+            await self._write()
 
     async def _pump(self) -> Closing:
         if self._head is not _STREAMING:
@@ -70,26 +67,28 @@ class StreamRelay(Relay):
             # Looked at here, so that a lapse which cut into the write below hides no fault.
             if translator.failure is not None:
                 return self._broken(translator.failure)
-            item = await self._stream.receive()
-            if isinstance(item, End):
+            if await self._stream.flow(self._hand_on):
                 return self._ended(self._last + translator.close())
-            out = self._translated(item)
-            if out:
-                await self._send(out)
-            del item, out  # nothing of this read is kept until the next
+            if self._watch.deadlines.is_sending:
+                await self._write()
 
-    def _translated(self, item: Received) -> bytes:
-        """What one read is worth to the caller now; what comes with the last word waits."""
-        assert isinstance(item, bytes), "a reply has one head"
+    def _hand_on(self, data: bytes) -> bool:
+        """Hand on what one read is worth, mostly a single event, in the step in which it came.
+
+        False: the caller must be waited for, or there is a fault. What comes with the engine's last
+        word is kept for the end.
+        """
         translator = self._translator
+        now = trio.current_time()
         before = translator.events
-        out = translator.feed(item)
+        out = translator.feed(data)
         if translator.events != before:
-            self._progressed()
+            self._progressed(now)
         if translator.is_done:
             self._last += out
-            return b""
-        return out
+        elif out and not self._say(out, now):
+            return False
+        return translator.failure is None
 
     async def _begin(self) -> Closing | None:
         """Hear the head; the closing of a reply that is no stream of events.
@@ -111,37 +110,43 @@ class StreamRelay(Relay):
             self._content_began()
         return self._ended(tail)
 
-    def _progressed(self) -> None:
+    def _progressed(self, now: float) -> None:
         translator = self._translator
         if translator.is_done:
-            self._watch.said_all()
+            self._watch.said_all(now)
         elif translator.is_finished:
-            self._watch.finished()
+            self._watch.finished(now)
         else:
-            self._watch.progressed()
-        if translator.has_content:
+            self._watch.progressed(now)
+        if translator.has_content and self._record.first_content_at is None:
             self._content_began()
 
-    async def _send(self, data: bytes) -> None:
-        """Hand over what the engine said, and wait for the caller only where they must be."""
-        if self._is_flowing and self._caller.say_more(data):
-            if self._caller.is_drained:
-                self._watch.passed_on()
-                return
-            self._watch.sending()
-            await self._caller.drained()
-        else:
-            self._watch.sending()
+    def _say(self, data: bytes, now: float) -> bool:
+        """Hand over without waiting; False: a write has begun that `_write` must wait for."""
+        caller = self._caller
+        is_said = (
+            caller.say_more(data)
+            if caller.has_started
+            else caller.say_first(_STREAMING.status, self._headers, data)
+        )
+        if not is_said:
             self._outbox = data
-            await self._hand_over()
-        self._watch.sent()
-        self._is_flowing = True
+        elif caller.is_drained:
+            self._watch.passed_on(now)
+            return True
+        self._watch.sending()
+        return False
 
-    async def _hand_over(self) -> None:
-        if not self._caller.has_started:
-            await self._caller.start(HTTPStatus.OK, self._headers)
-        data, self._outbox = self._outbox, b""
-        await self._caller.send(data)
+    async def _write(self) -> None:
+        """Wait for the caller: until they take what was handed over, or still is to be."""
+        if self._outbox:
+            if not self._caller.has_started:
+                await self._caller.start(_STREAMING.status, self._headers)
+            data, self._outbox = self._outbox, b""
+            await self._caller.send(data)
+        else:
+            await self._caller.drained()
+        self._watch.sent()
 
     def _ended(self, tail: bytes) -> Closing:
         failure = self._translator.failure

@@ -149,27 +149,28 @@ class Watch:
             self.deadlines.beaten(now)
         return due
 
-    def progressed(self) -> float:
-        """The engine sent something that counts, at the moment returned."""
-        self.progressed_at = now = trio.current_time()
-        self.deadlines.progressed(now)
-        return now
+    def progressed(self, now: float) -> None:
+        """The engine sent something that counts."""
+        assert self._deadlines is not None, "progress before dispatch"
+        self.progressed_at = now
+        self._deadlines.progressed(now)
 
-    def finished(self) -> None:
+    def finished(self, now: float) -> None:
         """The engine gave its finish reason."""
-        self.progressed_at = now = trio.current_time()
+        self.progressed_at = now
         self.deadlines.finished(now)
         self._tighten()
 
-    def said_all(self) -> None:
+    def said_all(self, now: float) -> None:
         """The engine said its last word."""
-        self.progressed_at = now = trio.current_time()
+        self.progressed_at = now
         self.deadlines.said_all(now)
         self._tighten()
 
-    def passed_on(self) -> None:
+    def passed_on(self, now: float) -> None:
         """Bytes were written without waiting: the next heartbeat is due an interval from now."""
-        self.deadlines.sent(trio.current_time())
+        assert self._deadlines is not None, "passed on before dispatch"
+        self._deadlines.sent(now)
 
     def sending(self) -> None:
         """A write to the caller begins."""

@@ -80,9 +80,10 @@ class SessionRelay:
                 said = await self._engine.receive()
             except EngineClosed as closed:
                 return self._part(parting_of_engine(closed.code))
-            self._watch.progressed()
+            now = trio.current_time()
+            self._watch.progressed(now)
             if self._record.first_content_at is None:
-                self._record.first_content_at = trio.current_time()
+                self._record.first_content_at = now
             self._said(Side.ENGINE)
             await self._caller.send(self._names.to_client(said) if isinstance(said, str) else said)
             self._taken(Side.CLIENT)

@@ -61,7 +61,7 @@ class Exchange:
         self._line = line
         self._expects = head.expects_continue
         inbox = self._inbox = Inbox("http", line.drained)
-        inbox.answer, inbox.more = self.answer, self.more
+        inbox.direct = self
         if self._expects:
             inbox.wanted = self._ask_for_body
 
@@ -130,20 +130,33 @@ class Exchange:
             raise ReplyError("A message that does not belong here.")
 
     def answer(self, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> bool:
-        """Send the whole reply in one write. Raises ReplyError. Whether the kernel has all of it.
+        """See `Direct`: in one write. Raises ReplyError, as do the others.
 
         The exchange ends when its application does, or says so.
         """
         if self.is_closed:
             return True
-        self._inbox.is_answered = True
-        reply = self.reply
         head = self._head(status, headers)
-        return self._line.write(head + reply.render_part(body) + reply.render_end())
+        return self._line.write(head + self._end(body))
+
+    def first(self, status: int, headers: Sequence[tuple[bytes, bytes]], data: bytes) -> bool:
+        """See `Direct`: in one write."""
+        if self.is_closed:
+            return True
+        head = self._head(status, headers)
+        return self._line.write(head + self.reply.render_part(data))
 
     def more(self, data: bytes) -> bool:
-        """Send a part of a reply that has begun. Raises ReplyError. Whether the kernel has it."""
+        """See `Direct`."""
         return self.is_closed or self._line.write(self.reply.render_part(data))
+
+    def last(self, data: bytes) -> bool:
+        """See `Direct`. The exchange ends as after `answer`."""
+        return self.is_closed or self._line.write(self._end(data))
+
+    def _end(self, data: bytes) -> bytes:
+        self._inbox.is_answered = True
+        return self.reply.render_part(data) + self.reply.render_end()
 
     def refuse(self, status: int) -> None:
         """Answer for the application, which has not begun to."""

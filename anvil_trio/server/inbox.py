@@ -6,20 +6,43 @@ waits for it: an answer given without reading a large body leaks nothing.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
 
 import trio
 
 from anvil_trio.server.hypercorn_names import ASGIReceiveEvent, ASGISendEvent
 
-__all__ = ["Answer", "Inbox"]
-
-Answer = Callable[[int, Sequence[tuple[bytes, bytes]], bytes], bool]
-"""Takes status, headers and body of a whole reply."""
+__all__ = ["Direct", "Inbox"]
 
 _ROOM = 10
 _NORMAL_CLOSURE = 1000
 _ABNORMAL_CLOSURE = 1006
 _DISCONNECTS = frozenset({"http.disconnect", "websocket.disconnect"})
+
+
+class Direct(Protocol):
+    """A reply without the messages of ASGI, and without waiting.
+
+    Each call says whether the kernel has all of it; who is told that it has not may wait for
+    `Inbox.drained`. To a client that has left nothing is sent. After `answer` and `last` the
+    application says no more.
+    """
+
+    def answer(self, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> bool:
+        """Send a whole reply."""
+        ...
+
+    def first(self, status: int, headers: Sequence[tuple[bytes, bytes]], data: bytes) -> bool:
+        """Send a head and the first part of its body."""
+        ...
+
+    def more(self, data: bytes) -> bool:
+        """Send another part; the part before it has been sent or waited for."""
+        ...
+
+    def last(self, data: bytes) -> bool:
+        """Send the last part."""
+        ...
 
 
 class Inbox:
@@ -33,9 +56,8 @@ class Inbox:
     its messages may be of another length than the server's settings say; `ping` sends a ping.
     `close_code` is the code of the close frame that the client sent, which its disconnect tells.
 
-    `answer` takes a whole reply, if the protocol can do without the messages of ASGI, and says
-    whether the kernel has all of it (`is_answered`: it was given one); `more` does so for a part of
-    a body that has begun; `sender` is what the application was given to send those by.
+    `direct` takes a reply, if the protocol can do without the messages of ASGI (`is_answered`: it
+    was given the end of one); `sender` is what the application was given to send those by.
 
     For the protocol: `room` is how many messages may wait before `put` does, `wanted` is awaited
     whenever the application asks and nothing is there, `outgoing` until what it sent is taken.
@@ -47,12 +69,11 @@ class Inbox:
         "_messages",
         "_taken",
         "_type",
-        "answer",
         "close_code",
+        "direct",
         "gone",
         "is_answered",
         "max_message_chars",
-        "more",
         "on_gone",
         "outgoing",
         "ping",
@@ -68,9 +89,8 @@ class Inbox:
         self.max_message_chars: int | None = None
         self.ping: Callable[[], Awaitable[None]] | None = None
         self.outgoing = outgoing
-        self.answer: Answer | None = None
+        self.direct: Direct | None = None
         self.is_answered = False
-        self.more: Callable[[bytes], bool] | None = None
         self.sender: Callable[[ASGISendEvent], Awaitable[None]] | None = None
         self.room = _ROOM
         self.wanted: Callable[[], Awaitable[None]] | None = None

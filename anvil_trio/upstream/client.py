@@ -21,11 +21,13 @@ from anvil_trio.upstream.http1 import render_head
 from anvil_trio.upstream.response import response_of
 from anvil_trio.upstream.stream import (
     End,
+    HandOn,
     Head,
     Received,
     Request,
     UpstreamStream,
     UpstreamTransport,
+    flow_by_receiving,
 )
 
 __all__ = ["Opening", "Upstream", "open_probe_client", "open_stream"]
@@ -135,6 +137,11 @@ class _Plain:
             item, self._decoder = decoder_for(item)
         return item
 
+    async def flow(self, hand_on: HandOn) -> bool:
+        if self._decoder is not None:  # one read may be many pieces, or none
+            return await flow_by_receiving(self.receive, hand_on)
+        return await self._stream.flow(hand_on)
+
     async def _receive_decoded(self, decoder: BodyDecoder) -> Received:
         while not (piece := decoder.take()):
             item = await self._stream.receive()
@@ -168,6 +175,12 @@ class _Guarded(_Plain):
     async def receive(self) -> Received:
         try:
             return await super().receive()
+        except httpx.HTTPError as error:
+            raise upstream_failed(error) from None
+
+    async def flow(self, hand_on: HandOn) -> bool:
+        try:
+            return await super().flow(hand_on)
         except httpx.HTTPError as error:
             raise upstream_failed(error) from None
 

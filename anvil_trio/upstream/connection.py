@@ -9,10 +9,12 @@ import errno
 import os
 import socket
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import trio
 
+from anvil_trio.net.arrivals import Arrivals
 from anvil_trio.net.sockets import close, receive_some, send_all
 from anvil_trio.net.tls import Tls
 from anvil_trio.upstream.http1 import ReplyParser
@@ -28,17 +30,22 @@ _Address = tuple[int, tuple[object, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a member listens. With `tls` the certificate must name `host`."""
+    """Where a member listens. With `tls` the certificate must name `host`.
+
+    What its connections are to hand on as it comes, `arrivals` hears for them, if there is one.
+    """
 
     host: str
     port: int
     tls: ssl.SSLContext | None = None
+    arrivals: Arrivals | None = None
 
     async def connect(self) -> "Connection":
         """One new connection, TLS agreed on. Raises OSError (ssl.SSLError is one)."""
         sock = await _connect(await self._addresses())
         try:
-            return Connection(sock, None if self.tls is None else await self._agree(sock, self.tls))
+            wire = None if self.tls is None else await self._agree(sock, self.tls)
+            return Connection(sock, wire, self.arrivals)
         except BaseException:
             close(sock)
             raise
@@ -111,10 +118,12 @@ async def _connect_one(sock: socket.socket, address: tuple[object, ...]) -> None
 class Connection:
     """A connected socket and what its server says. One task at a time uses it."""
 
-    __slots__ = ("_sock", "_wire", "idle_since", "is_cut_short", "parser")
+    __slots__ = ("_arrivals", "_sock", "_wire", "idle_since", "is_cut_short", "parser")
 
-    def __init__(self, sock: socket.socket, wire: Tls | None) -> None:
-        self._sock, self._wire = sock, wire
+    def __init__(
+        self, sock: socket.socket, wire: Tls | None, arrivals: Arrivals | None = None
+    ) -> None:
+        self._sock, self._wire, self._arrivals = sock, wire, arrivals
         self.parser = ReplyParser()
         self.idle_since = 0.0
         self.is_cut_short = False  # the server answered before it had the whole request
@@ -191,6 +200,18 @@ class Connection:
         if self._wire is None:
             return await receive_some(self._sock, _READ_BYTES)
         return await self._read_tls(self._wire)
+
+    async def read_each(self, hear: Callable[[bytes], bool]) -> None:
+        """Give `hear` what `read` would, piece by piece, until it has heard enough.
+
+        As `Arrivals.each`. A connection under TLS is read by its own task: one piece of it may be
+        many records, or none.
+        """
+        if self._arrivals is None or self._wire is not None:
+            while not hear(await self.read()):
+                pass
+        else:
+            await self._arrivals.each(self._sock, _READ_BYTES, hear)
 
     async def _read_tls(self, wire: Tls) -> bytes:
         plain = wire.decode(b"")

@@ -71,9 +71,13 @@ class ReplyParser:
         "_overhead",
         "_parser",
         "_parts",
+        "on_body",
     )
 
     def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        # Bytes of the body, framing removed: an engine's every event is a chunk of its own.
+        self.on_body = self._parts.append
         self._parser = httptools.HttpResponseParser(self)
         self.begin()
 
@@ -81,7 +85,7 @@ class ReplyParser:
         """A request was written: the next bytes begin its reply."""
         self._headers: list[tuple[bytes, bytes]] = []
         self._head: Head | None = None
-        self._parts: list[bytes] = []
+        self._parts.clear()
         self._overhead = 0  # bytes read since the last that were body
         self._fault: str | None = None
         self._is_head_done = self._is_complete = False
@@ -101,8 +105,9 @@ class ReplyParser:
             head, self._head = self._head, None
             return head
         if parts := self._parts:
-            self._parts = []
-            return parts[0] if len(parts) == 1 else b"".join(parts)
+            data = parts[0] if len(parts) == 1 else b"".join(parts)
+            parts.clear()
+            return data
         if self._is_complete:
             return END
         if self._fault is not None:
@@ -166,10 +171,6 @@ class ReplyParser:
             self._is_until_close = not (
                 codings or b"content-length" in dict(headers) or status in _WITHOUT_BODY
             )
-
-    def on_body(self, data: bytes) -> None:
-        """Bytes of the body, framing removed."""
-        self._parts.append(data)
 
     def on_message_complete(self) -> None:
         """The reply is whole. Only here does llhttp still know whether the connection is kept."""

@@ -4,6 +4,7 @@ A stream is an object with `receive()`, never an async generator: a deadline may
 `receive()` without losing what was under way, and leaving it early needs no garbage collector.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -11,7 +12,17 @@ import httpx
 import msgspec
 import trio
 
-__all__ = ["END", "End", "Head", "Received", "Request", "UpstreamStream", "UpstreamTransport"]
+__all__ = [
+    "END",
+    "End",
+    "HandOn",
+    "Head",
+    "Received",
+    "Request",
+    "UpstreamStream",
+    "UpstreamTransport",
+    "flow_by_receiving",
+]
 
 
 class Request:
@@ -60,6 +71,9 @@ END = End()
 
 Received: TypeAlias = Head | bytes | End
 
+HandOn: TypeAlias = Callable[[bytes], bool]
+"""Takes what one read brought; False: nothing more is wanted for the moment."""
+
 
 class UpstreamStream(Protocol):
     """One reply: a `Head`, then never-empty bytes, then `End`."""
@@ -83,6 +97,16 @@ class UpstreamStream(Protocol):
         Its only wait takes nothing, so a cancelled call loses nothing and may be made again.
         Must not be called after `End` or after it raised. The transport's own streams raise
         httpx exceptions, those of `client.open_stream` only `errors.UpstreamFailed`.
+        """
+        ...
+
+    async def flow(self, hand_on: HandOn) -> bool:
+        """Give `hand_on` each of the bytes that come; whether the reply has ended.
+
+        Only after the head. Until then, or until `hand_on` wants no more, which may be asked for
+        again: it must not wait, and may be called by another task, in the step in which the bytes
+        are seen. What it raises is raised here; otherwise as `receive`. Cancelled, it has been
+        given whatever was taken, and is not called any more from the step of the cancellation on.
         """
         ...
 
@@ -127,3 +151,14 @@ class UpstreamTransport(Protocol):
         A request after this gets a connection that is kept for no other. Idempotent.
         """
         ...
+
+
+async def flow_by_receiving(receive: Callable[[], Awaitable[Received]], hand_on: HandOn) -> bool:
+    """`UpstreamStream.flow` for a stream that must be awaited for each piece."""
+    while True:
+        item = await receive()
+        if isinstance(item, End):
+            return True
+        assert isinstance(item, bytes), "a reply has one head"
+        if not hand_on(item):
+            return False

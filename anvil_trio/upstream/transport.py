@@ -11,12 +11,13 @@ from collections.abc import Callable
 import httpx
 import trio
 
+from anvil_trio.net.arrivals import Arrivals
 from anvil_trio.net.tls import client_context
 from anvil_trio.upstream.connection import Connection, Endpoint
-from anvil_trio.upstream.http1 import render_request
+from anvil_trio.upstream.http1 import ReplyParser, render_request
 from anvil_trio.upstream.idleness import ALWAYS_S, Idleness
 from anvil_trio.upstream.response import response_of
-from anvil_trio.upstream.stream import Received, Request
+from anvil_trio.upstream.stream import End, HandOn, Received, Request
 
 __all__ = ["MemberTransport"]
 
@@ -30,6 +31,36 @@ def _failure(
     """The httpx exception for a socket's; its words say nothing about the member."""
     kind = late if isinstance(error, TimeoutError) else broken
     return kind("The connection to the upstream failed.")
+
+
+class _Flow:
+    """Hands on the body of one reply: what was read is parsed, and what it says passed on."""
+
+    __slots__ = ("_hand_on", "_parser", "has_ended")
+
+    def __init__(self, parser: ReplyParser, hand_on: HandOn) -> None:
+        self._parser, self._hand_on = parser, hand_on
+        self.has_ended = False
+
+    def hear(self, data: bytes) -> bool:
+        """Take one read; whether it is enough. Raises httpx.RemoteProtocolError."""
+        if data:
+            self._parser.feed(data)
+        else:
+            self._parser.feed_eof()
+        return self.is_enough()
+
+    def is_enough(self) -> bool:
+        """Hand on what is known; whether the reply has ended, or nothing more is wanted."""
+        while (item := self._parser.take()) is not None:
+            if isinstance(item, bytes):
+                if not self._hand_on(item):
+                    return True
+            else:
+                assert isinstance(item, End), "a reply has one head"
+                self.has_ended = True
+                return True
+        return False
 
 
 class _Reply:
@@ -77,6 +108,20 @@ class _Reply:
         assert self._connection is not None, "received after close"
         return self._connection.parser.take()
 
+    async def flow(self, hand_on: HandOn) -> bool:
+        """See `UpstreamStream`. Raises as `receive`."""
+        connection = self._connection
+        assert connection is not None, "received after close"
+        flow = _Flow(connection.parser, hand_on)
+        if not flow.is_enough():
+            try:
+                await connection.read_each(flow.hear)
+            except trio.ClosedResourceError:
+                raise httpx.ReadError("The stream was closed.") from None
+            except OSError as error:
+                raise _failure(error, httpx.ReadError, httpx.ReadTimeout) from None
+        return flow.has_ended
+
     async def receive(self) -> Received:
         """What one read brought. Raises httpx.ReadError, ReadTimeout or RemoteProtocolError."""
         connection = self._connection
@@ -108,14 +153,21 @@ class MemberTransport(httpx.AsyncBaseTransport):
     `keepalive_s` is how long a connection may have been idle and still be used again, at the most:
     a request on a connection that the engine just closed is a failed attempt like any other, so
     `Idleness` trusts an engine no further than its connections were seen to last. 0 keeps none.
+    With `arrivals`, which must outlive the last reply, a reply that flows needs no task of its own.
     """
 
     def __init__(
-        self, base_url: str, *, keepalive_s: float, tls: ssl.SSLContext | None = None
+        self,
+        base_url: str,
+        *,
+        keepalive_s: float,
+        tls: ssl.SSLContext | None = None,
+        arrivals: Arrivals | None = None,
     ) -> None:
         url = httpx.URL(base_url)
         context = (tls or client_context()) if url.scheme == "https" else None
-        self._endpoint = Endpoint(url.raw_host.decode(), url.port or _PORTS[url.scheme], context)
+        port = url.port or _PORTS[url.scheme]
+        self._endpoint = Endpoint(url.raw_host.decode(), port, context, arrivals)
         self._origin = url.netloc
         self._keepalive_s = keepalive_s
         self._idleness = Idleness(keepalive_s)

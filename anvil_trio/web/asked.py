@@ -6,7 +6,27 @@ from typing import Protocol
 from anvil_trio.exchange.caller import Header
 from anvil_trio.web.asgi_types import Headers, Receive, Scope, Send, headers_of
 
-__all__ = ["Asked", "ServerSide"]
+__all__ = ["Asked", "Direct", "ServerSide"]
+
+
+class Direct(Protocol):
+    """Takes a reply, or its parts, without waiting; each says whether all is written."""
+
+    def answer(self, status: int, headers: Sequence[Header], body: bytes) -> bool:
+        """A whole reply."""
+        ...
+
+    def first(self, status: int, headers: Sequence[Header], data: bytes) -> bool:
+        """A head, and the first part of its body."""
+        ...
+
+    def more(self, data: bytes) -> bool:
+        """Another part, once the part before it has been written or waited for."""
+        ...
+
+    def last(self, data: bytes) -> bool:
+        """The last part."""
+        ...
 
 
 class ServerSide(Protocol):
@@ -15,11 +35,10 @@ class ServerSide(Protocol):
     gone: bool
     on_gone: Callable[[], None] | None
 
-    answer: Callable[[int, Sequence[Header], bytes], bool] | None
-    """Takes a whole reply without waiting, where the protocol can; says whether all is written."""
-
-    more: Callable[[bytes], bool] | None
-    """Likewise a part of a body, once the part before it has left."""
+    @property
+    def direct(self) -> Direct | None:
+        """Takes a reply without waiting, where the protocol can."""
+        ...
 
     sender: Send | None
     """What the application was given to send by."""

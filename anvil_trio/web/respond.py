@@ -67,6 +67,9 @@ class AsgiCaller:
         self._receive, self._send, self._server = asked.receive, asked.send, server
         said = asked.first.get(b"content-length", b"")  # of which the server has checked the form
         self._declared_bytes = int(said[:_LENGTH_DIGITS]) if said.isdigit() else 0
+        # Whoever changes what is sent on its way (for HEAD, CORS) must see it as messages.
+        is_plain = server is not None and asked.send is server.sender
+        self._direct = server.direct if server is not None and is_plain else None
         self._leave: Callable[[], None] | None = None
         self.has_started = False
         self.is_drained = True
@@ -132,22 +135,37 @@ class AsgiCaller:
             self._leave()
 
     def say(self, status: int, headers: Sequence[Header], data: bytes) -> bool:
-        """See `Caller`. Whoever changes what is sent on its way (for HEAD, CORS) must see it."""
-        server = self._server
-        if server is None or server.answer is None or self._send is not server.sender:
+        """See `Caller`."""
+        if self._direct is None:
             return False
         self.has_started = True
         self.bytes_sent += len(data)
-        self.is_drained = server.answer(status, headers, data)
+        self.is_drained = self._direct.answer(status, headers, data)
+        return True
+
+    def say_first(self, status: int, headers: Sequence[Header], data: bytes) -> bool:
+        """See `Caller`."""
+        if self._direct is None:
+            return False
+        self.has_started = True
+        self.bytes_sent += len(data)
+        self.is_drained = self._direct.first(status, headers, data)
         return True
 
     def say_more(self, data: bytes) -> bool:
         """See `Caller`."""
-        server = self._server
-        if server is None or server.more is None or self._send is not server.sender:
+        if self._direct is None:
             return False
         self.bytes_sent += len(data)
-        self.is_drained = server.more(data)
+        self.is_drained = self._direct.more(data)
+        return True
+
+    def say_last(self, data: bytes) -> bool:
+        """See `Caller`."""
+        if self._direct is None:
+            return False
+        self.bytes_sent += len(data)
+        self.is_drained = self._direct.last(data)
         return True
 
     async def start(self, status: int, headers: Sequence[Header]) -> None:

@@ -8,6 +8,7 @@ import trio
 from tests.exchange.common import expect_one, house
 from tests.support.chunks import DONE, ROLE, STOP, good_stream, seen_text, stream, text
 from tests.support.fake_caller import FakeCaller
+from tests.support.fake_upstream import Fault
 from tests.support.small_house import chat_body
 
 BEAT = b": keepalive\n"
@@ -66,3 +67,15 @@ async def test_of_a_request_nothing_is_kept_once_its_stream_is_relayed(autojump_
             assert not caller.has_ended
             assert sys.getrefcount(body) == before
         assert seen_text(caller.received) == "one two"
+
+
+@pytest.mark.parametrize("before", [(), (ROLE, text("a"), 5.0)])
+async def test_a_fault_is_told_at_once(before: tuple[bytes | float, ...], autojump_clock):
+    """What came whole before it is handed on, and nothing more is waited for."""
+    async with house() as small:
+        bad = text("b") + b"data: {nonsense\n\n"
+        small.engine("a").chat = [stream(*before, bad, Fault.STALL)]
+        caller = await small.chat(stream=True)
+        assert seen_text(caller.received).endswith("b")
+        assert b'"error"' in caller.chunks[-1]
+        assert caller.chunk_times[-1] == (5 if before else 0)

@@ -18,7 +18,7 @@ async def test_the_total_deadline_runs_from_the_parse_and_is_never_moved(autojum
     watch.dispatched(has_heartbeats=False)
     with watch.life:
         while True:
-            watch.progressed()
+            watch.progressed(trio.current_time())
             watch.follow_engine()
             await trio.sleep(7)
     assert trio.current_time() == 1000
@@ -45,7 +45,7 @@ async def test_an_engine_that_is_followed_ends_a_life_by_its_silence(autojump_cl
     with watch.life:
         watch.follow_engine()
         await trio.sleep(299)
-        watch.progressed()
+        watch.progressed(trio.current_time())
         watch.follow_engine()
         await trio.sleep_forever()
     assert trio.current_time() == 359
@@ -95,10 +95,10 @@ async def test_a_lapse_is_not_moved_by_events(autojump_clock):
     """A lapse fires at the moment it was opened for; the numbers then say that nothing is due."""
     watch = Watch(LIMITS)
     watch.dispatched(has_heartbeats=False)
-    watch.progressed()
+    watch.progressed(trio.current_time())
     with watch.lapse():
         await trio.sleep(30)
-        watch.progressed()
+        watch.progressed(trio.current_time())
         await trio.sleep_forever()
     assert trio.current_time() == 60
     assert watch.due() is Due.NOTHING
@@ -114,7 +114,7 @@ async def test_the_finish_reason_moves_the_open_lapse_once(autojump_clock):
     watch.dispatched(has_heartbeats=True)
     with watch.lapse():
         await trio.sleep(5)
-        watch.finished()
+        watch.finished(trio.current_time())
         await trio.sleep_forever()
     assert trio.current_time() == 7
     assert watch.due() is Due.GRACE
@@ -137,7 +137,7 @@ async def test_a_finish_before_any_lapse_is_only_noted(autojump_clock):
     """`finished` needs no open lapse."""
     watch = Watch(LIMITS)
     watch.dispatched(has_heartbeats=False)
-    watch.finished()
+    watch.finished(trio.current_time())
     assert watch.deadlines.next_due() == 2
 
 
@@ -145,7 +145,7 @@ async def test_the_end_of_a_write_brings_the_engines_deadline_back(autojump_cloc
     """A lapse opened for a write's stall ends in time for what falls due after the write."""
     watch = Watch(replace(LIMITS, stall_s=400))
     watch.dispatched(has_heartbeats=False)
-    watch.progressed()
+    watch.progressed(trio.current_time())
     await trio.sleep(15)
     watch.sending()
     with watch.lapse():

@@ -8,7 +8,7 @@ import trio.testing
 from anvil_trio.facts import Readiness, Verdict
 from anvil_trio.names import DIRECT_MEMBER, MemberId, TierId
 from anvil_trio.upstream.client import open_probe_client
-from anvil_trio.upstream.stream import END, Head, Received, Request
+from anvil_trio.upstream.stream import END, HandOn, Head, Received, Request, flow_by_receiving
 from tests.readiness.world import World, direct, replicas
 from tests.support import fake_upstream
 from tests.support.fake_upstream import FakeCall, FakeUpstream, reply
@@ -93,6 +93,9 @@ class LastByte:
             return self.items.pop(0)
         await self.let_go.wait()
         return END
+
+    async def flow(self, hand_on: HandOn) -> bool:
+        return await flow_by_receiving(self.receive, hand_on)
 
     async def open_stream(self) -> trio.abc.Stream:
         raise AssertionError("a probe is a request")

@@ -36,7 +36,7 @@ REPLIES = {
     "stream that comes whole": UNARY,
     "broken after its finish reason": Reply((*PIECES, Fault.RESET)),
 }
-KINDS = tuple(REPLIES)
+KINDS = (*REPLIES, "told")
 
 
 class _Lapse:
@@ -55,7 +55,8 @@ async def scenario(rng: Random, cancel_at: CancelAt, *, kind: str) -> None:
     """One whole exchange, its lapse cut at one step."""
     with capture_logs():
         async with open_small_house(config_of(direct_tier(), server=SERVER)) as small:
-            small.engine().chat = [REPLIES[kind]]
+            small.engine().is_told = kind == "told"
+            small.engine().chat = [REPLIES["stream" if kind == "told" else kind]]
             caller = FakeCaller(chat_body(stream=kind != "unary"))
             cancel_at.arm(_Lapse(small))  # type: ignore[arg-type]
             await small.serve(caller)

@@ -173,15 +173,14 @@ DEADLINE = (
     Mutant(
         "a write that was cut is not gone on with",
         STREAM,
-        "            if self._outbox:\n                await self._hand_over()\n"
-        "            else:\n                await self._caller.drained()\n",
-        "            pass\n",
+        "        if self._watch.deadlines.is_sending:\n            await self._write()\n\n",
+        "        if self._watch.deadlines.is_sending:\n            self._watch.sent()\n\n",
     ),
     Mutant(
         "nobody waits for who does not take what is passed on",
         STREAM,
-        "            if self._caller.is_drained:\n",
-        "            if True:\n",
+        "        elif caller.is_drained:\n",
+        "        else:\n",
     ),
     Mutant(
         "a head that was received is lost",
@@ -196,10 +195,10 @@ DEADLINE = (
         "            await trio.lowlevel.checkpoint()\n            self._collected.append(item)\n",
     ),
     Mutant(
-        "an event that was received is lost",
+        "an event that could not be said at once is lost",
         STREAM,
-        "            out = self._translated(item)\n",
-        "            await trio.lowlevel.checkpoint()\n            out = self._translated(item)\n",
+        "            self._outbox = data\n",
+        "            pass\n",
     ),
 )
 

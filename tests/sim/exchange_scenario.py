@@ -85,7 +85,7 @@ class World:
         self.operator.set_ceilings(each)
         for number, engine in enumerate(self.small.engines.values()):
             assert isinstance(engine, Engine)
-            engine.is_warm = number % 2 == 1
+            engine.is_warm = engine.is_told = number % 2 == 1
             engine.limit, engine.chat_default = each, self.reply
 
     def reply(self, number: int) -> Reply:

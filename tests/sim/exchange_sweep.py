@@ -84,7 +84,7 @@ async def _run(small: SmallHouse, cancel_at: CancelAt, swept: Swept) -> None:
     whole = reply(words.unary("one"))
     pieces = (words.begin, 0.01, words.text("one"), 16.0, words.text("two"), words.finish)
     for number, engine in enumerate(small.engines.values()):
-        engine.is_warm = number == 1  # whose turn it is for the one that is swept
+        engine.is_warm = engine.is_told = number == 1  # whose turn it is for the one that is swept
         engine.chat_default = stream(*pieces, words.done) if is_stream else whole
     if swept.kind == "queued":
         small.limit_to(1)

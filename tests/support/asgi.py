@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import trio
 
-from anvil_trio.exchange.caller import Header
 from anvil_trio.web.asgi import App
 from anvil_trio.web.asgi_types import Headers, Message, Send
+from anvil_trio.web.asked import Direct
 
 TOKEN = "operator-token"
 BEARER = (b"authorization", b"Bearer " + TOKEN.encode())
@@ -22,8 +22,7 @@ class Side:
     on_gone: Callable[[], None] | None = None
     drains: int = 0
     body: bytes | None = None
-    answer: Callable[[int, Sequence[Header], bytes], bool] | None = None  # messages alone
-    more: Callable[[bytes], bool] | None = None
+    direct: Direct | None = None  # messages alone
     sender: Send | None = None
 
     @property

@@ -85,9 +85,22 @@ class FakeCaller:
         self.has_ended = True
         return True
 
+    def say_first(self, status: int, headers: Sequence[Header], data: bytes) -> bool:
+        if self.is_direct:
+            self._begin(status, headers)
+            self._take(data)
+        return self.is_direct
+
     def say_more(self, data: bytes) -> bool:
         if self.is_direct:
             self._take(data)
+        return self.is_direct
+
+    def say_last(self, data: bytes) -> bool:
+        if self.is_direct:
+            if data:
+                self._take(data)
+            self.has_ended = True
         return self.is_direct
 
     async def start(self, status: int, headers: Sequence[Header]) -> None:

@@ -14,11 +14,12 @@ from enum import Enum, auto
 from typing import Any, TypeAlias
 
 import httpx
+import outcome
 import trio
 import trio.testing
 
 from anvil_trio.upstream.response import response_of
-from anvil_trio.upstream.stream import END, End, Head, Received, Request
+from anvil_trio.upstream.stream import END, End, HandOn, Head, Received, Request, flow_by_receiving
 
 __all__ = [
     "BROKEN_WRITE",
@@ -120,8 +121,17 @@ _RAISED: dict[Fault, type[httpx.TransportError]] = {
 class FakeCall:
     """One request that was written, and its reply: an `UpstreamStream`."""
 
-    def __init__(self, request: Request | httpx.Request, body: bytes, script: Reply) -> None:
+    def __init__(
+        self,
+        request: Request | httpx.Request,
+        body: bytes,
+        script: Reply,
+        *,
+        is_told: bool = False,
+    ) -> None:
         self.request, self.body = request, body
+        self._is_told = is_told
+        self._untaken: outcome.Outcome[Received] | None = None
         self.closed = trio.Event()
         self.closed_at = math.inf
         self.taken: list[tuple[float, Received]] = []
@@ -147,6 +157,9 @@ class FakeCall:
         """The next step that is no silence. Cancelled, nothing is lost, no silence starts anew."""
         assert not self.was_read_whole, "received after the end"
         assert not self.closed.is_set(), "received after close"
+        untaken, self._untaken = self._untaken, None
+        if untaken is not None:
+            return untaken.unwrap()
         while True:
             if trio.current_time() < self._quiet_until:
                 await trio.sleep_until(self._quiet_until)
@@ -162,10 +175,75 @@ class FakeCall:
                 self.taken.append((trio.current_time(), step))
                 return step
 
+    async def flow(self, hand_on: HandOn) -> bool:
+        """Step by step, in the task that waits, or as over a socket by another."""
+        if self._is_told:
+            return await _Told(self, hand_on).until_enough()
+        return await flow_by_receiving(self.receive, hand_on)
+
+    def untake(self, what: "outcome.Outcome[Received]") -> None:
+        """Nobody was there for it: it comes again, as what is not read from a socket would."""
+        self._untaken, self.was_read_whole = what, False
+        if isinstance(what, outcome.Value):
+            self.taken.pop()
+
     async def aclose(self) -> None:
         """Count this connection as closed, at once; never waits, as the protocol says."""
         self.closed_at = min(self.closed_at, trio.current_time())
         self.closed.set()
+
+
+class _Told:
+    """One reply that flows: who asked is parked, another task takes what comes and hands it on."""
+
+    def __init__(self, call: FakeCall, hand_on: HandOn) -> None:
+        self._call, self._hand_on = call, hand_on
+        self._scope = trio.CancelScope()
+        self._task: trio.lowlevel.Task | None = None
+
+    async def until_enough(self) -> bool:
+        self._task = trio.lowlevel.current_task()
+        trio.lowlevel.spawn_system_task(self._tell)
+        has_ended: bool = await trio.lowlevel.wait_task_rescheduled(self._abort)
+        return has_ended
+
+    def _abort(self, _raise_cancel: object) -> trio.lowlevel.Abort:
+        self._task = None
+        self._scope.cancel()
+        return trio.lowlevel.Abort.SUCCEEDED
+
+    async def _tell(self) -> None:
+        with self._scope:
+            while self._is_parked():
+                what = await self._next()
+                if not self._is_parked():
+                    self._call.untake(what)
+                    return
+                how = outcome.capture(self._hear, what)
+                if how != outcome.Value(None):
+                    self._go_on(how)
+
+    def _is_parked(self) -> bool:
+        return self._task is not None
+
+    async def _next(self) -> "outcome.Outcome[Received]":
+        try:
+            return outcome.Value(await self._call.receive())
+        except httpx.TransportError as fault:
+            return outcome.Error(fault)
+
+    def _hear(self, what: "outcome.Outcome[Received]") -> bool | None:
+        """Whether the reply has ended, once it is enough."""
+        item = what.unwrap()
+        if isinstance(item, End):
+            return True
+        assert isinstance(item, bytes), "a reply has one head"
+        return None if self._hand_on(item) else False
+
+    def _go_on(self, how: "outcome.Outcome[bool | None]") -> None:
+        task, self._task = self._task, None
+        if task is not None:  # what was heard has not cancelled it
+            trio.lowlevel.reschedule(task, how)
 
 
 _ROOM_BYTES = 65_536
@@ -255,7 +333,8 @@ class FakeUpstream(httpx.AsyncBaseTransport):
     `chat` is used up reply by reply, then `chat_default` (a `Reply`, or a function of the call's
     number) answers. `health` and `models` answer every probe, and `pages`
     whatever path is among them (likewise, numbered by path). `is_warm`: a connection is always
-    idle, and takes a request at once. `attempts` counts every `send`;
+    idle, and takes a request at once. `is_told`: a reply that flows is handed on by another task
+    than its reader's. `attempts` counts every `send`;
     `opened` every connection that was made; `closed` every one that is gone again.
     """
 
@@ -267,6 +346,7 @@ class FakeUpstream(httpx.AsyncBaseTransport):
     pages: dict[str, Reply | Callable[[int], Reply]] = field(default_factory=dict)
     health_path: str = "/health"
     is_warm: bool = False
+    is_told: bool = False
     attempts: int = 0
     opened: int = 0
     calls: list[FakeCall] = field(default_factory=list)
@@ -349,7 +429,7 @@ class FakeUpstream(httpx.AsyncBaseTransport):
         return self._taken(request, body, script)
 
     def _taken(self, request: Request | httpx.Request, body: bytes, script: Reply) -> FakeCall:
-        call = FakeCall(request, body, script)
+        call = FakeCall(request, body, script, is_told=self.is_told)
         self.calls.append(call)
         self._arrived.set()
         self._arrived = trio.Event()

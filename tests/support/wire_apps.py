@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 
 import trio
 
-from anvil_trio.server.inbox import Inbox
+from anvil_trio.server.inbox import Direct, Inbox
 
 __all__ = [
     "Handler",
@@ -20,6 +20,7 @@ __all__ = [
     "Send",
     "asgi",
     "client_of",
+    "direct_of",
     "echo",
     "part",
     "read_body",
@@ -56,6 +57,13 @@ def client_of(scope: Scope) -> Inbox:
     inbox = extensions["anvil.client"]
     assert isinstance(inbox, Inbox)
     return inbox
+
+
+def direct_of(scope: Scope) -> Direct:
+    """What takes this request's reply without waiting."""
+    direct = client_of(scope).direct
+    assert direct is not None
+    return direct
 
 
 async def read_body(receive: Receive) -> bytes:

@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from tests.support.wire import post, serving, until
-from tests.support.wire_apps import Receive, Scope, Send, client_of, read_body, reply
+from tests.support.wire_apps import Receive, Scope, Send, client_of, direct_of, read_body, reply
 
 pytestmark = pytest.mark.wire
 
@@ -18,8 +18,7 @@ async def test_a_whole_reply_needs_no_messages():
 
     async def handler(scope: Scope, receive: Receive, send: Send) -> None:
         body = await read_body(receive)
-        answer = client_of(scope).answer
-        assert answer is not None
+        answer = direct_of(scope).answer
         assert answer(200, [(b"content-length", b"%d" % len(body))], body), "all of it is written"
 
     async with serving(handler) as served, await served.connect() as client:
@@ -39,8 +38,7 @@ async def test_whoever_left_is_answered_in_vain():
         client.on_gone = gone.set
         asked.append(await read_body(receive))
         await gone.wait()
-        assert client.answer is not None
-        answered.append(client.answer(200, [], b"late"))
+        answered.append(direct_of(scope).answer(200, [], b"late"))
 
     async with serving(handler) as served:
         async with await served.connect() as client:
@@ -55,8 +53,7 @@ async def test_a_header_that_is_none_is_a_500_and_no_reply():
 
     async def handler(scope: Scope, receive: Receive, send: Send) -> None:
         await read_body(receive)
-        answer = client_of(scope).answer
-        assert answer is not None
+        answer = direct_of(scope).answer
         answer(200, [(b"x", b"a\r\nb: c")], b"never seen")
 
     async with serving(handler) as served, await served.connect() as client:

@@ -75,7 +75,7 @@ async def test_the_date_of_a_reply_goes_on(monkeypatch):
     dates = iter(range(1_000_000))
     monkeypatch.setattr("anvil_trio.server.settings.formatdate", lambda **_: f"d{next(dates)}")
     async with serving(echo, keep_alive_timeout_s=1.0) as served, await served.connect() as client:
-        seen = set()
+        seen: set[bytes] = set()
         while len(seen) < 3:
             await client.send(post())
             seen |= set(re.findall(rb"date: d\d+", (await client.read_reply()).lower()))

@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import trio
 
+from anvil_trio.net.arrivals import Arrivals
 from anvil_trio.upstream.stream import Head, Received, UpstreamStream
 from anvil_trio.upstream.transport import MemberTransport
 
@@ -105,10 +106,13 @@ class Server:
     transports: list[MemberTransport] = field(default_factory=list)
 
     def transport(
-        self, keepalive_s: float = 4, tls: ssl.SSLContext | None = None
+        self,
+        keepalive_s: float = 4,
+        tls: ssl.SSLContext | None = None,
+        arrivals: Arrivals | None = None,
     ) -> MemberTransport:
         """A way here, closed at the end of the test."""
-        made = MemberTransport(self.base_url, keepalive_s=keepalive_s, tls=tls)
+        made = MemberTransport(self.base_url, keepalive_s=keepalive_s, tls=tls, arrivals=arrivals)
         self.transports.append(made)
         return made
 

@@ -5,7 +5,6 @@ import ssl
 import httpx
 import pytest
 import trio
-import trustme
 
 from anvil_trio.net.tls import Tls
 from anvil_trio.upstream.stream import Head
@@ -24,28 +23,6 @@ from tests.wire.upstream.raw_server import (
 pytestmark = pytest.mark.wire
 
 MIB = 1 << 20
-
-
-@pytest.fixture(scope="module")
-def authority() -> trustme.CA:
-    """Who signs the test servers' certificates."""
-    return trustme.CA()
-
-
-@pytest.fixture
-def server_tls(authority) -> ssl.SSLContext:
-    """The server's side, for the loopback address."""
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    authority.issue_cert("127.0.0.1").configure_cert(context)
-    return context
-
-
-@pytest.fixture
-def client_tls(authority) -> ssl.SSLContext:
-    """The client's side, which trusts the test authority."""
-    context = ssl.create_default_context()
-    authority.configure_trust(context)
-    return context
 
 
 async def test_requests_go_over_tls_and_its_connections_are_reused(server_tls, client_tls):
