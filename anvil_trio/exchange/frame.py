@@ -8,8 +8,6 @@ back, each exactly once (R009), and the record is written in `finally`.
 from abc import ABC, abstractmethod
 from typing import Generic, TypeVar
 
-import trio
-
 from anvil_trio import __version__
 from anvil_trio.bugs import where_raised
 from anvil_trio.decisions.builder import RecordBuilder
@@ -126,7 +124,7 @@ class Exchange(ABC, Generic[Asking]):
     def _write_record(self, outcome: Outcome) -> None:
         self._record.response_bytes = self._caller.bytes_sent
         record = self._record.finish(
-            ending_of(outcome), now=trio.current_time(), unix_ts=self._house.wall_clock()
+            ending_of(outcome), now=self._watch.now(), unix_ts=self._house.wall_clock()
         )
         self._house.log.record(record)
         count_request(self._house.meters, outcome, record, self._watch.mean_gap_s)

@@ -7,8 +7,6 @@ for a caller without a bound.
 
 from abc import ABC, abstractmethod
 
-import trio
-
 from anvil_trio.decisions.builder import RecordBuilder
 from anvil_trio.errors import Code, Problem, UpstreamFailed, problem
 from anvil_trio.exchange.closing import Closing, broken
@@ -70,7 +68,7 @@ class _Reading:
             if isinstance(item, End):
                 return b"".join(self._collected)
             assert isinstance(item, bytes), "a reply has one head"
-            self._watch.progressed(trio.current_time())
+            self._watch.progressed(self._watch.now())
             self._size += len(item)
             if self._size > max_bytes:
                 raise UpstreamFailed(problem(Code.UPSTREAM_ERROR))
@@ -86,7 +84,7 @@ class _Reading:
 
     def _content_began(self) -> None:
         if self._record.first_content_at is None:
-            self._record.first_content_at = self._watch.progressed_at or trio.current_time()
+            self._record.first_content_at = self._watch.progressed_at or self._watch.now()
 
 
 class Relay(_Reading, ABC):

@@ -10,8 +10,6 @@ lease (in `exchange/selection`) and the upstream stream. All of them are inside 
 from collections.abc import Coroutine
 from typing import Never
 
-import trio
-
 from anvil_trio.actors.messages import Refused
 from anvil_trio.dialects.ir import StreamTranslator
 from anvil_trio.errors import Problem, UpstreamFailed
@@ -103,7 +101,7 @@ class _Exchange(MemberExchange[Caller]):
         except UpstreamFailed as failure:
             return broken(failure.problem)
         finally:
-            record.upstream_ended_at = trio.current_time()
+            record.upstream_ended_at = self._watch.now()
 
     def _opening(self, upstream: Upstream) -> Opening:
         asked = self._asked

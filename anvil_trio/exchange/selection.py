@@ -2,8 +2,6 @@
 
 from abc import abstractmethod
 
-import trio
-
 from anvil_trio.actors.messages import Refused
 from anvil_trio.exchange.closing import Closing, not_admitted
 from anvil_trio.exchange.frame import Asking, Exchange
@@ -30,7 +28,7 @@ class MemberExchange(Exchange[Asking]):
         try:
             got = await route.handle.acquire(self._call.client_id, session_id)
         finally:
-            record.answered_at = now = trio.current_time()
+            record.answered_at = now = self._watch.now()
         if isinstance(got, Refused):
             return self._not_admitted(got)
         with got as lease:

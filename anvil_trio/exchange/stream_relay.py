@@ -2,8 +2,6 @@
 
 from http import HTTPStatus
 
-import trio
-
 from anvil_trio.decisions.builder import RecordBuilder
 from anvil_trio.dialects.ir import StreamTranslator
 from anvil_trio.errors import Problem
@@ -53,7 +51,7 @@ class StreamRelay(Relay):
     async def _resume(self, due: Due) -> None:
         """Go on where a lapse cut in: send the beat that is due, or finish the write under way."""
         if due is Due.HEARTBEAT:
-            self._say(HEARTBEAT, trio.current_time())
+            self._say(HEARTBEAT, self._watch.now())
         if self._watch.deadlines.is_sending:
             await self._write()
 
@@ -79,7 +77,7 @@ class StreamRelay(Relay):
         word is kept for the end.
         """
         translator = self._translator
-        now = trio.current_time()
+        now = self._watch.now()
         before = translator.events
         out = translator.feed(data)
         if translator.events != before:

@@ -32,13 +32,15 @@ class Watch:
     """What bounds one exchange. `life` is entered once; lapses open inside it, one at a time.
 
     Guarantee: `leave` and `shut_down` act in the step in which they are called, whatever the
-    exchange is doing, and the first reason stands. `journey` says how far it has come.
+    exchange is doing, and the first reason stands. `journey` says how far it has come, `now` is
+    trio's clock: of all who ask it, an exchange asks most, and this way has two calls less.
     """
 
     def __init__(self, limits: Limits, *, is_asked: bool = False) -> None:
         """An exchange begins. `is_asked`: nothing is waited for before `begin`, so it is now."""
         self.limits = limits
-        self.began_at = now = trio.current_time()
+        self.now = trio.lowlevel.current_clock().current_time
+        self.began_at = now = self.now()
         self._total_at = now + limits.total_s if is_asked else inf
         self._bound_by = Cut.TOTAL  # what the deadline of `life` stands for
         self._is_asked = is_asked
@@ -61,7 +63,7 @@ class Watch:
         """
         if self._is_asked:
             return self.began_at
-        now = trio.current_time()
+        now = self.now()
         self._total_at = now + self.limits.total_s
         self._bound(now + self.limits.admission_s, Cut.NO_MEMBER)
         return now
@@ -122,7 +124,7 @@ class Watch:
         """
         if has_heartbeats:
             self.chosen()
-        self.dispatched_at = now = trio.current_time()
+        self.dispatched_at = now = self.now()
         self._deadlines = Deadlines(self.limits, now, has_heartbeats=has_heartbeats)
 
     @property
@@ -143,7 +145,7 @@ class Watch:
 
     def due(self) -> Due:
         """What is due now; a heartbeat is said to be due once, and then counts as sent."""
-        now = trio.current_time()
+        now = self.now()
         due = self.deadlines.due(now)
         if due is Due.HEARTBEAT:
             self.deadlines.beaten(now)
@@ -174,12 +176,12 @@ class Watch:
 
     def sending(self) -> None:
         """A write to the caller begins."""
-        self.deadlines.sending(trio.current_time())
+        self.deadlines.sending(self.now())
         self._tighten()
 
     def sent(self) -> None:
         """That write is over."""
-        self.deadlines.sent(trio.current_time())
+        self.deadlines.sent(self.now())
         self._tighten()
 
     def _tighten(self) -> None:
