@@ -53,6 +53,7 @@ class _Exchange(MemberExchange[Caller]):
     def __init__(self, house: House, generation: Generation, call: Call, caller: Caller) -> None:
         super().__init__(house, generation, call, caller, is_asked=caller.has_body)
         self._prepared: Prepared | None = None  # until nobody needs it: it is as long as a prompt
+        self._is_stream = False
         self._translator: StreamTranslator | None = None
 
     async def _admit(self) -> Closing:
@@ -74,8 +75,9 @@ class _Exchange(MemberExchange[Caller]):
                 return rejected(prepared)
             if isinstance(prepared, Refused):
                 return self._not_admitted(prepared)
+            self._is_stream = prepared.request.stream
             self._headers = self._call.reply_headers(
-                prepared.rendered.output_limit, is_stream=prepared.request.stream
+                prepared.rendered.output_limit, is_stream=self._is_stream
             )
             self._prepared, route = prepared, prepared.route
             del body, prepared
@@ -92,10 +94,9 @@ class _Exchange(MemberExchange[Caller]):
         record.attempted_at = record.answered_at
         try:
             async with self._opening(upstream) as stream:
-                is_stream = self._asked.request.stream
                 self._watch.journey.reach(Phase.DISPATCHED)
-                self._watch.dispatched(has_heartbeats=is_stream)
-                if is_stream:
+                self._watch.dispatched(has_heartbeats=self._is_stream)
+                if self._is_stream:
                     return await self._relay_stream(stream)
                 return await self._relay_unary(stream)
         except UpstreamFailed as failure:
@@ -108,7 +109,7 @@ class _Exchange(MemberExchange[Caller]):
         request = upstream.chat_request(
             asked.route.tier.dialect,
             self._call.gateway_request_id,
-            accept_stream=asked.request.stream,
+            accept_stream=self._is_stream,
             said=self._call.said_headers,
         )
         body, on_wait = asked.rendered.body, self._watch.chosen

@@ -80,7 +80,10 @@ def _has_zlib_header(coded: bytes) -> bool:
 
 def decoder_for(head: Head) -> tuple[Head, BodyDecoder | None]:
     """The head as it is once the body is plain, and the decoder of the body if it is coded."""
-    coding = (head.header(b"content-encoding") or b"").strip().lower()
+    said = head.header(b"content-encoding")
+    if said is None:
+        return head, None
+    coding = said.strip().lower()
     if coding in _NO_CODING:
         return head, None
     kept = tuple(header for header in head.headers if header[0] not in _SPOILT)

@@ -3,7 +3,7 @@
 import select
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import ExitStack
+from contextlib import AsyncExitStack, ExitStack
 from functools import partial
 
 import pytest
@@ -233,11 +233,12 @@ async def test_who_still_listens_when_it_ends_can_be_cancelled(pair):
     """As where a server ends the application before its last requests."""
     ours, theirs = pair()
     ear = Ear()
-    async with trio.open_nursery() as listening:
-        async with open_arrivals() as arrivals:
-            assert arrivals is not None
-            listening.start_soon(ear.listen, arrivals, ours)
-            await at_rest()
+    async with AsyncExitStack() as serving, trio.open_nursery() as listening:
+        arrivals = await serving.enter_async_context(open_arrivals())
+        assert arrivals is not None
+        listening.start_soon(ear.listen, arrivals, ours)
+        await at_rest()
+        await serving.aclose()
         theirs.send(b"late")
         await at_rest()
         listening.cancel_scope.cancel()
