@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import httpx
 import outcome
@@ -20,6 +20,8 @@ import trio.testing
 
 from anvil_trio.upstream.response import response_of
 from anvil_trio.upstream.stream import END, End, HandOn, Head, Received, Request, flow_by_receiving
+from tests.support.fake_stream import FakeStream, Pipe
+from tests.support.told import Told
 
 __all__ = [
     "BROKEN_WRITE",
@@ -31,7 +33,6 @@ __all__ = [
     "STALLED_WRITE",
     "Dial",
     "FakeCall",
-    "FakeStream",
     "FakeUpstream",
     "Fault",
     "Head",
@@ -178,7 +179,7 @@ class FakeCall:
     async def flow(self, hand_on: HandOn) -> bool:
         """Step by step, in the task that waits, or as over a socket by another."""
         if self._is_told:
-            return await _Told(self, hand_on).until_enough()
+            return await Told(self, hand_on).until_enough()
         return await flow_by_receiving(self.receive, hand_on)
 
     def untake(self, what: "outcome.Outcome[Received]") -> None:
@@ -191,123 +192,6 @@ class FakeCall:
         """Count this connection as closed, at once; never waits, as the protocol says."""
         self.closed_at = min(self.closed_at, trio.current_time())
         self.closed.set()
-
-
-class _Told:
-    """One reply that flows: who asked is parked, another task takes what comes and hands it on."""
-
-    def __init__(self, call: FakeCall, hand_on: HandOn) -> None:
-        self._call, self._hand_on = call, hand_on
-        self._scope = trio.CancelScope()
-        self._task: trio.lowlevel.Task | None = None
-
-    async def until_enough(self) -> bool:
-        self._task = trio.lowlevel.current_task()
-        trio.lowlevel.spawn_system_task(self._tell)
-        has_ended: bool = await trio.lowlevel.wait_task_rescheduled(self._abort)
-        return has_ended
-
-    def _abort(self, _raise_cancel: object) -> trio.lowlevel.Abort:
-        self._task = None
-        self._scope.cancel()
-        return trio.lowlevel.Abort.SUCCEEDED
-
-    async def _tell(self) -> None:
-        with self._scope:
-            while self._is_parked():
-                what = await self._next()
-                if not self._is_parked():
-                    self._call.untake(what)
-                    return
-                how = outcome.capture(self._hear, what)
-                if how != outcome.Value(None):
-                    self._go_on(how)
-
-    def _is_parked(self) -> bool:
-        return self._task is not None
-
-    async def _next(self) -> "outcome.Outcome[Received]":
-        try:
-            return outcome.Value(await self._call.receive())
-        except httpx.TransportError as fault:
-            return outcome.Error(fault)
-
-    def _hear(self, what: "outcome.Outcome[Received]") -> bool | None:
-        """Whether the reply has ended, once it is enough."""
-        item = what.unwrap()
-        if isinstance(item, End):
-            return True
-        assert isinstance(item, bytes), "a reply has one head"
-        return None if self._hand_on(item) else False
-
-    def _go_on(self, how: "outcome.Outcome[bool | None]") -> None:
-        task, self._task = self._task, None
-        if task is not None:  # what was heard has not cancelled it
-            trio.lowlevel.reschedule(task, how)
-
-
-_ROOM_BYTES = 65_536
-
-
-class _Pipe:
-    """What is on its way in one direction; a writer waits while there is more than some."""
-
-    def __init__(self) -> None:
-        self.waiting = 0
-        self.is_cut = False
-        self._taken = trio.Event()
-
-    async def put(self, count: int) -> None:
-        self.waiting += count
-        while self.waiting > _ROOM_BYTES and not self.is_cut:
-            await self._taken.wait()
-
-    def take(self, count: int) -> None:
-        self.waiting -= count
-        self._taken.set()
-        self._taken = trio.Event()
-
-    def cut(self) -> None:
-        self.is_cut = True
-        self.take(0)
-
-
-class FakeStream(trio.abc.Stream):
-    """One end of a connection in memory, which holds as much as a kernel would.
-
-    `on_close` is called once, in the step of its end.
-    """
-
-    def __init__(
-        self,
-        stream: trio.StapledStream[Any, Any],
-        out: _Pipe,
-        into: _Pipe,
-        on_close: Callable[[], None],
-    ) -> None:
-        self._stream, self._on_close = stream, on_close
-        self._out, self._into = out, into
-        self._is_closed = False
-
-    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
-        await self._stream.send_all(bytes(data))
-        await self._out.put(len(data))
-
-    async def wait_send_all_might_not_block(self) -> None:
-        await self._stream.wait_send_all_might_not_block()
-
-    async def receive_some(self, max_bytes: int | None = None) -> bytes:
-        data = bytes(await self._stream.receive_some(max_bytes))
-        self._into.take(len(data))
-        return data
-
-    async def aclose(self) -> None:
-        if not self._is_closed:
-            self._is_closed = True
-            self._out.cut()
-            self._into.cut()
-            self._on_close()
-        await trio.aclose_forcefully(self._stream)
 
 
 def _nothing() -> None:
@@ -446,7 +330,7 @@ class FakeUpstream(httpx.AsyncBaseTransport):
             await trio.sleep_forever()
         ours, theirs = trio.testing.memory_stream_pair()
         self.opened += 1
-        there, back = _Pipe(), _Pipe()
+        there, back = Pipe(), Pipe()
         self.serve_stream(FakeStream(theirs, back, there, _nothing))
         return FakeStream(ours, there, back, self._close_stream)
 
