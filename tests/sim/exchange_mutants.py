@@ -76,8 +76,8 @@ RECORD = (
     Mutant(
         "the wait is recorded to the end of the request",
         SELECTION,
-        "            record.answered_at = now = trio.current_time()\n",
-        "            now = trio.current_time()\n",
+        "            record.answered_at = now = self._watch.now()\n",
+        "            now = self._watch.now()\n",
     ),
 )
 

@@ -47,8 +47,8 @@ GIVE_BACK = (
     Mutant(
         "the wait is recorded to the end of the session",
         SELECTION,
-        "            record.answered_at = now = trio.current_time()\n",
-        "            now = trio.current_time()\n",
+        "            record.answered_at = now = self._watch.now()\n",
+        "            now = self._watch.now()\n",
     ),
 )
 
@@ -63,7 +63,7 @@ ENDS = (
         "the total deadline never runs",
         SELECTION,
         "        record.asked_at = watch.begin()\n",
-        "        record.asked_at = trio.current_time()\n",
+        "        record.asked_at = watch.now()\n",
     ),
     Mutant(
         "a session lasts no longer than the wait for its member might",
