@@ -90,6 +90,18 @@ ENDS = (
         "pass",
     ),
     Mutant(
+        "the total deadline of a whole request never runs",
+        WATCH,
+        "now + limits.total_s if is_asked else inf",
+        "inf",
+    ),
+    Mutant(
+        "the admission deadline of a whole request never runs",
+        WATCH,
+        "self._nearest(now + limits.admission_s, Cut.NO_MEMBER) if is_asked else inf",
+        "inf",
+    ),
+    Mutant(
         "the admission deadline never runs",
         WATCH,
         "self._bound(now + self.limits.admission_s, Cut.NO_MEMBER)",

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+import trio
+
 __all__ = ["Kill", "Mutant", "Suite", "fresh_modules", "kill", "mutated_source"]
 
 
@@ -61,6 +63,7 @@ class _Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Run the changed source."""
         code = compile(self.source, f"<mutant of {self.module}>", "exec", dont_inherit=True)
+        vars(module)["trio"] = trio  # a bug may wait where the module itself never does
         exec(code, vars(module))
 
 
