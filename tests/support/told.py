@@ -44,16 +44,15 @@ class Told:
 
     async def _tell(self) -> None:
         with self._scope:
-            while self._is_parked:
+            while self._is_parked():
                 what = await self._next()
-                if not self._is_parked:
+                if not self._is_parked():
                     self._call.untake(what)
                     return
                 how = outcome.capture(self._hear, what)
                 if how != outcome.Value(None):
                     self._go_on(how)
 
-    @property
     def _is_parked(self) -> bool:
         return self._task is not None
 

@@ -233,11 +233,11 @@ async def test_who_still_listens_when_it_ends_can_be_cancelled(pair):
     """As where a server ends the application before its last requests."""
     ours, theirs = pair()
     ear = Ear()
+    arrivals = Arrivals()
     async with trio.open_nursery() as listening:
-        async with open_arrivals() as arrivals:
-            assert arrivals is not None
-            listening.start_soon(ear.listen, arrivals, ours)
-            await at_rest()
+        listening.start_soon(ear.listen, arrivals, ours)
+        with trio.move_on_after(0.02):
+            await arrivals.run()
         theirs.send(b"late")
         await at_rest()
         listening.cancel_scope.cancel()
