@@ -3,7 +3,7 @@
 import select
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, ExitStack
+from contextlib import ExitStack
 from functools import partial
 
 import pytest
@@ -233,12 +233,11 @@ async def test_who_still_listens_when_it_ends_can_be_cancelled(pair):
     """As where a server ends the application before its last requests."""
     ours, theirs = pair()
     ear = Ear()
-    async with AsyncExitStack() as serving, trio.open_nursery() as listening:
-        arrivals = await serving.enter_async_context(open_arrivals())
-        assert arrivals is not None
+    arrivals = Arrivals()
+    async with trio.open_nursery() as listening:
         listening.start_soon(ear.listen, arrivals, ours)
-        await at_rest()
-        await serving.aclose()
+        with trio.move_on_after(0.02):
+            await arrivals.run()
         theirs.send(b"late")
         await at_rest()
         listening.cancel_scope.cancel()
