@@ -78,6 +78,8 @@ _ANY = Field(Fate.DROPPED)
 _KEPT = Field(Fate.KEPT)
 _STATELESS = "Nothing is kept here between requests: `{}` is not supported."
 _UNSUPPORTED = "`{}` is not supported here."
+_UNREADABLE = "`{}` has a number that is too large, or is nested too deeply."
+"""Of a field that may be anything; its name is one of the table's and never input."""
 
 FIELDS: Mapping[str, Field] = MappingProxyType({
     "model": Field(Fate.TRANSLATED, str, "`model` must be a string."),
@@ -157,7 +159,8 @@ def check_fields(fields: Mapping[str, msgspec.Raw]) -> dict[str, object] | Probl
         try:
             value = _DECODERS[name].decode(raw)
         except _BROKEN:
-            return problem(Code.INVALID_REQUEST, message=field.words or None, param=name)
+            words = field.words or _UNREADABLE.format(name)
+            return problem(Code.INVALID_REQUEST, message=words, param=name)
         if field.fate is Fate.REFUSED and value != field.default:
             return problem(Code.INVALID_REQUEST, message=field.words, param=name)
         values[name] = value

@@ -206,7 +206,8 @@ class ResponsesEncoder:
             is_last = self._at == len(self._items) - 1
             is_open_ended = is_last if isinstance(item, SaidItem) else not item.is_whole
             if not is_cut and isinstance(item, CallItem) and item.texts.is_empty:
-                out.append(self._continue_call(self._at, "{}"))
+                item.follow("{}")
+                out.append(self._continue(item, self._at, "{}"))  # and no moving on: that is below
             out.append(self._close(is_cut=is_cut and is_open_ended))
             if is_last:
                 self._at += 1

@@ -154,8 +154,11 @@ class Watch:
     def progressed(self, now: float) -> None:
         """The engine sent something that counts."""
         assert self._deadlines is not None, "progress before dispatch"
+        is_first = self.progressed_at is None
         self.progressed_at = now
         self._deadlines.progressed(now)
+        if is_first:  # a beginning may be waited for longer than what follows it
+            self._tighten()
 
     def finished(self, now: float) -> None:
         """The engine gave its finish reason."""

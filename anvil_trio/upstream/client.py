@@ -143,6 +143,8 @@ class _Plain:
         return await self._stream.flow(hand_on)
 
     async def _receive_decoded(self, decoder: BodyDecoder) -> Received:
+        if decoder.may_have_more:  # of one read, which can be worth a thousand others' turns
+            await trio.lowlevel.checkpoint()
         while not (piece := decoder.take()):
             item = await self._stream.receive()
             if isinstance(item, End):

@@ -38,6 +38,11 @@ class BodyDecoder:
         self._is_full = False  # the last piece met the bound: more may be waiting inside zlib
         self._is_empty = True
 
+    @property
+    def may_have_more(self) -> bool:
+        """Whether `take` may give another piece of what was fed already."""
+        return self._is_full or bool(self._coded)
+
     def feed(self, data: bytes) -> None:
         """Take the bytes of one read."""
         if self._coding not in _KNOWN:

@@ -35,6 +35,15 @@ async def test_comments_do_not_move_the_idle_deadline(autojump_clock):
         assert last_error(caller.received)["code"] == "idle_timeout"
 
 
+async def test_rare_heartbeats_make_no_idle_deadline_late(autojump_clock):
+    """An engine that falls silent after its first event is given up after idle_timeout_s alone."""
+    async with house(heartbeat_interval_s=500) as small:
+        small.engine("a").chat = [stream(3.0, ROLE, Fault.STALL)]
+        caller = await small.chat(stream=True)
+        assert trio.current_time() == 23
+        assert last_error(caller.received)["code"] == "idle_timeout"
+
+
 async def test_the_total_deadline_ends_a_lively_stream(autojump_clock):
     """The total deadline is absolute: progress never moves it."""
     async with house() as small:

@@ -108,6 +108,18 @@ async def test_a_lapse_is_not_moved_by_events(autojump_clock):
     assert watch.due() is Due.IDLE
 
 
+async def test_the_first_event_moves_the_open_lapse(autojump_clock):
+    """A stream that falls silent after its beginning is idle in time, however rare beats are."""
+    watch = Watch(replace(LIMITS, heartbeat_s=1000))
+    watch.dispatched(has_heartbeats=True)
+    with watch.lapse():
+        await trio.sleep(5)
+        watch.progressed(trio.current_time())
+        await trio.sleep_forever()
+    assert trio.current_time() == 65
+    assert watch.due() is Due.IDLE
+
+
 async def test_the_finish_reason_moves_the_open_lapse_once(autojump_clock):
     """After a finish reason the open lapse ends with the grace."""
     watch = Watch(LIMITS)

@@ -135,6 +135,14 @@ def test_a_wrong_type_is_refused_by_name(name: str, value: Any):
     assert f"`{name}`" in what.message
 
 
+@pytest.mark.parametrize("name", sorted(FIELDS))
+def test_a_number_beyond_every_float_is_refused_by_name(name: str):
+    """Also where the field may otherwise be anything."""
+    what = refusal(b'{"input":"hi","model":"m","%b":1e400}' % name.encode())
+    assert (what.status, what.param) == (400, name)
+    assert f"`{name}`" in what.message
+
+
 @pytest.mark.parametrize("raw", [b"", b"{", b"[]", b"1", b'{"a":"\xff"}', b"[" * 100_000])
 def test_a_body_that_is_no_object_is_refused(raw: bytes):
     """Whatever it is."""

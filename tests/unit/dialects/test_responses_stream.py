@@ -256,6 +256,18 @@ def test_a_call_without_arguments_gets_an_empty_object():
     assert [one["delta"] for one in out.events if one["type"].endswith(".delta")] == ["{}"]
 
 
+def test_calls_without_arguments_that_begin_behind_the_end_are_closed_in_turn():
+    """Nothing more will be said of them; what waits behind them is opened once, and closed once."""
+    out = encoded(
+        Finished(FinishReason.STOP),
+        CallBegan(0, "c0", "f"),
+        CallBegan(1, "c1", "g"),
+        TextDelta("late"),
+    )
+    assert [item["type"] for item in out.output] == ["function_call", "function_call", "message"]
+    assert [item["arguments"] for item in out.output[:2]] == ["{}", "{}"]
+
+
 def test_blanks_after_the_end_of_a_closed_call_are_nothing():
     """Its one object is whole; blanks add nothing to it."""
     begun = CallBegan(0, "c", "f")

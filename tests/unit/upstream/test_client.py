@@ -137,6 +137,26 @@ async def test_a_coded_reply_arrives_plain(autojump_clock):
     assert b"".join(item for item in items if isinstance(item, bytes)) == b"data: hello\n\n" * 50
 
 
+async def test_a_read_that_is_worth_many_pieces_lets_others_have_their_turn(autojump_clock):
+    """Who is given a coded read's pieces can be cut between two of them, however much it holds."""
+    packed = gzip.compress(b":\n\n" * 1_000_000)
+    headers = ((b"content-encoding", b"gzip"), (b"content-type", b"text/event-stream"))
+    engine = FakeUpstream(chat=[Reply((Head(200, headers), packed, END))])
+    given: list[bytes] = []
+    with trio.CancelScope() as scope:
+
+        def hand_on(data: bytes) -> bool:
+            given.append(data)
+            scope.cancel()
+            return True
+
+        async with open_stream(upstream_of(engine), b"{}", HEADERS) as stream:
+            await stream.receive()
+            await stream.flow(hand_on)
+    assert scope.cancelled_caught
+    assert (len(given), engine.opened, engine.closed) == (1, 1, 1)
+
+
 async def test_a_test_may_go_on_feeding_a_reply(autojump_clock, nursery):
     """A fake reply can be written by hand while somebody reads it."""
     engine = FakeUpstream(chat=[Reply()])
