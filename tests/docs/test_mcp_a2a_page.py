@@ -80,6 +80,8 @@ def demo():
         assert url is not None
         assert key is not None
         yield {"URL": url[0], "KEY": key[1]}
+        status, _, said = demo.ended()
+        assert (status, said) == (0, "")
 
 
 def tried(command: list[str], demo: dict[str, str], folder: Path) -> bytes:
