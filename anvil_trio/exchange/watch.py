@@ -83,6 +83,7 @@ class Watch:
             self.life.deadline = moment
 
     def _nearest(self, moment: float, why: Cut) -> float:
+        """That moment, or the total deadline if it is first; which of them is noted."""
         if self._total_at <= moment:
             moment, why = self._total_at, Cut.TOTAL
         self._bound_by = why
