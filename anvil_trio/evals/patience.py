@@ -62,7 +62,7 @@ async def _ask(connection: Connection, call: Call, url: httpx.URL) -> None:
     while not isinstance(item := connection.parser.take(), End):
         if item is None:
             data = await connection.read()
-            connection.parser.feed(data) if data else connection.parser.feed_eof()
+            connection.parser.feed(data)
 
 
 async def _watch(connection: Connection, watch_s: float) -> Patience:

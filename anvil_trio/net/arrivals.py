@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 import outcome
 import trio
 
-__all__ = ["Arrivals", "open_arrivals"]
+__all__ = ["Arrivals", "Listener", "open_arrivals"]
 
 Hear = Callable[[bytes], bool]
 """Takes what one read brought, b"" at the end; says whether it has heard enough."""
@@ -24,7 +24,7 @@ class Arrivals:
 
     def __init__(self) -> None:
         self._epoll = select.epoll()
-        self._listening: dict[int, _Listening] = {}
+        self._watched: dict[int, Listener] = {}
 
     async def run(self) -> None:
         """Hand on what arrives until cancelled; whoever still listens then hears nothing more."""
@@ -34,80 +34,98 @@ class Arrivals:
                 await trio.lowlevel.wait_readable(descriptor)
                 for ready, _ in self._epoll.poll(0):
                     # What was heard a moment ago may have ended who comes now.
-                    listening = self._listening.get(ready)
-                    if listening is not None:
-                        listening.read()
+                    listener = self._watched.get(ready)
+                    if listener is not None:
+                        listener.arrived()
         finally:
             self._epoll.close()
 
-    async def each(self, sock: socket.socket, max_bytes: int, hear: Hear) -> None:
-        """Call `hear` with each read of at most `max_bytes`, until it has heard enough.
-
-        It is called by another task and must not wait; after b"" it has heard enough. Raises what
-        it raises, and the socket's OSError. Cancelled, it is not called any more from that step on,
-        and no byte was taken that it was not given. One task at a time listens to a socket, which
-        nobody closes meanwhile.
-        """
-        await _Listening(sock, max_bytes, hear, self).until_enough()
-
-    def began(self, descriptor: int, listening: "_Listening") -> None:
-        """Tell `listening` whenever there is something to read."""
+    def watch(self, descriptor: int, listener: "Listener") -> None:
+        """Tell `listener` whenever there is something to read, until `forget`."""
         self._epoll.register(descriptor, select.EPOLLIN)
-        self._listening[descriptor] = listening
+        self._watched[descriptor] = listener
 
-    def ended(self, descriptor: int) -> None:
-        """No more."""
-        del self._listening[descriptor]
+    def forget(self, descriptor: int) -> None:
+        """No more. The socket must still be open."""
+        del self._watched[descriptor]
         if not self._epoll.closed:
             self._epoll.unregister(descriptor)
 
 
-class _Listening:
-    """One task that is parked while another hands on what it would read."""
+class Listener:
+    """Who listens to one socket, as often as it is asked to, until it is closed.
 
-    __slots__ = ("_arrivals", "_descriptor", "_hear", "_max_bytes", "_sock", "_task")
+    The kernel is told once and not again while each wait follows the one before it: only where
+    something arrives that nobody waits for, it is told to be silent until somebody does.
+    """
 
-    def __init__(self, sock: socket.socket, max_bytes: int, hear: Hear, arrivals: Arrivals) -> None:
-        self._sock, self._max_bytes, self._hear = sock, max_bytes, hear
-        self._arrivals, self._descriptor = arrivals, sock.fileno()
+    __slots__ = ("_arrivals", "_descriptor", "_hear", "_is_watched", "_max_bytes", "_sock", "_task")
+
+    def __init__(self, arrivals: Arrivals, sock: socket.socket, max_bytes: int) -> None:
+        """`max_bytes` is the most that one read takes."""
+        self._arrivals, self._sock, self._max_bytes = arrivals, sock, max_bytes
+        self._descriptor = sock.fileno()
+        self._is_watched = False
         self._task: trio.lowlevel.Task | None = None  # while it is parked
+        self._hear: Hear | None = None  # just as long
 
-    async def until_enough(self) -> None:
-        self._arrivals.began(self._descriptor, self)
-        self._task = trio.lowlevel.current_task()
+    async def each(self, hear: Hear) -> None:
+        """Call `hear` with each read until it has heard enough.
+
+        It is called by another task and must not wait; after b"" it has heard enough. Raises what
+        it raises, the socket's OSError, and trio.ClosedResourceError after `close`. Cancelled, it
+        is not called any more from that step on, and no byte was taken that it was not given. One
+        task at a time listens.
+        """
+        if self._descriptor < 0:
+            raise trio.ClosedResourceError
+        if not self._is_watched:
+            self._arrivals.watch(self._descriptor, self)
+            self._is_watched = True
+        self._hear, self._task = hear, trio.lowlevel.current_task()
         await trio.lowlevel.wait_task_rescheduled(self._abort)
 
-    def _abort(self, _raise_cancel: object) -> trio.lowlevel.Abort:
-        self._leave()
-        return trio.lowlevel.Abort.SUCCEEDED
+    def close(self) -> None:
+        """Hear nothing more; to be called before the socket is closed. Idempotent."""
+        self._look_away()
+        self._descriptor = -1
+        self._wake(outcome.Error(trio.ClosedResourceError()))
 
-    def read(self) -> None:
+    def arrived(self) -> None:
         """There is something to read."""
+        hear = self._hear
+        if hear is None:
+            self._look_away()
+            return
         try:
             data = self._sock.recv(self._max_bytes)
         except BlockingIOError:  # a false alarm
             return
         except OSError as error:
-            self._go_on(outcome.Error(error))
+            self._wake(outcome.Error(error))
             return
         try:
-            is_enough = self._hear(data)
+            is_enough = hear(data)
         except Exception as failed:  # noqa: BLE001 - it is the parked task's, whatever it is
-            self._go_on(outcome.Error(failed))
+            self._wake(outcome.Error(failed))
             return
         if is_enough:
-            self._go_on(outcome.Value(None))
+            self._wake(outcome.Value(None))
 
-    def _go_on(self, how: "outcome.Outcome[None]") -> None:
+    def _wake(self, how: "outcome.Outcome[None]") -> None:
         """Wake the task, unless what it heard has cancelled it in this very step."""
-        task = self._task
+        task, self._task, self._hear = self._task, None, None
         if task is not None:
-            self._leave()
             trio.lowlevel.reschedule(task, how)
 
-    def _leave(self) -> None:
-        self._task = None
-        self._arrivals.ended(self._descriptor)
+    def _abort(self, _raise_cancel: object) -> trio.lowlevel.Abort:
+        self._task = self._hear = None
+        return trio.lowlevel.Abort.SUCCEEDED
+
+    def _look_away(self) -> None:
+        if self._is_watched:
+            self._is_watched = False
+            self._arrivals.forget(self._descriptor)
 
 
 @asynccontextmanager

@@ -55,7 +55,7 @@ def render_request(request: Request | httpx.Request, host: bytes, body: bytes) -
 class ReplyParser:
     """The replies of one connection, one after another.
 
-    `feed` what one read brought, then `take` until it gives None: a `Head`, all the body bytes of
+    `feed` what each read brought, then `take` until it gives None: a `Head`, all the body bytes of
     that read as one, at last `End`. What came before a fault is taken before the fault is raised.
     The methods named `on_*` are llhttp's to call.
     """
@@ -114,14 +114,17 @@ class ReplyParser:
             raise httpx.RemoteProtocolError(self._fault)
         return None
 
-    def feed(self, data: bytes) -> None:
-        """Take the bytes of one read."""
+    def feed(self, data: bytes) -> bool:
+        """Take the bytes of one read, b"" at the connection's end; whether `take` has something."""
+        if not data:
+            self._end()
+            return True
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             self._is_reusable = False
             self._fault = self._fault or _MALFORMED
-            return
+            return True
         if self._head is not None and self._overhead + len(data) > MAX_HEAD_BYTES:
             self._check_head(self._head)
         if self._parts or self._is_complete:
@@ -130,9 +133,9 @@ class ReplyParser:
             self._overhead += len(data)
             if self._overhead > MAX_HEAD_BYTES:
                 self._fault = self._fault or _TOO_LONG
+        return bool(self._parts or self._is_complete or self._head or self._fault)
 
-    def feed_eof(self) -> None:
-        """The connection has ended."""
+    def _end(self) -> None:
         self._is_reusable = False
         if self._is_until_close:
             self._is_complete = True

@@ -33,6 +33,16 @@ def _failure(
     return kind("The connection to the upstream failed.")
 
 
+async def _read_each(connection: Connection, hear: Callable[[bytes], bool]) -> None:
+    """As `Connection.read_each`; what it raises is httpx's."""
+    try:
+        await connection.read_each(hear)
+    except trio.ClosedResourceError:
+        raise httpx.ReadError("The stream was closed.") from None
+    except OSError as error:
+        raise _failure(error, httpx.ReadError, httpx.ReadTimeout) from None
+
+
 class _Flow:
     """Hands on the body of one reply: what was read is parsed, and what it says passed on."""
 
@@ -44,10 +54,7 @@ class _Flow:
 
     def hear(self, data: bytes) -> bool:
         """Take one read; whether it is enough. Raises httpx.RemoteProtocolError."""
-        if data:
-            self._parser.feed(data)
-        else:
-            self._parser.feed_eof()
+        self._parser.feed(data)
         return self.is_enough()
 
     def is_enough(self) -> bool:
@@ -114,12 +121,7 @@ class _Reply:
         assert connection is not None, "received after close"
         flow = _Flow(connection.parser, hand_on)
         if not flow.is_enough():
-            try:
-                await connection.read_each(flow.hear)
-            except trio.ClosedResourceError:
-                raise httpx.ReadError("The stream was closed.") from None
-            except OSError as error:
-                raise _failure(error, httpx.ReadError, httpx.ReadTimeout) from None
+            await _read_each(connection, flow.hear)
         return flow.has_ended
 
     async def receive(self) -> Received:
@@ -128,16 +130,7 @@ class _Reply:
         assert connection is not None, "received after close"
         parser = connection.parser
         while (item := parser.take()) is None:
-            try:
-                data = await connection.read()
-            except trio.ClosedResourceError:
-                raise httpx.ReadError("The stream was closed.") from None
-            except OSError as error:
-                raise _failure(error, httpx.ReadError, httpx.ReadTimeout) from None
-            if data:
-                parser.feed(data)
-            else:
-                parser.feed_eof()
+            await _read_each(connection, parser.feed)
         return item
 
     async def aclose(self) -> None:

@@ -28,7 +28,7 @@ def parsed(*reads: bytes, ended: bool = False) -> tuple[Head | None, bytes, bool
         parser.feed(read)
         items += taken(parser)
     if ended and END not in items:
-        parser.feed_eof()
+        parser.feed(b"")
         items += taken(parser)
     head = next((item for item in items if isinstance(item, Head)), None)
     return head, b"".join(item for item in items if isinstance(item, bytes)), END in items

@@ -5,12 +5,13 @@ import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
+from typing import Self
 
 import pytest
 import trio
 import trio.testing
 
-from anvil_trio.net.arrivals import Arrivals, open_arrivals
+from anvil_trio.net.arrivals import Arrivals, Listener, open_arrivals
 from anvil_trio.net.sockets import reset
 
 pytestmark = pytest.mark.wire
@@ -58,7 +59,10 @@ class Ear:
         return data in {self._enough, b""}
 
     async def listen(self, arrivals: Arrivals, sock: socket.socket) -> None:
-        await arrivals.each(sock, 100, self)
+        await self.listen_by(Listener(arrivals, sock, 100))
+
+    async def listen_by(self, listener: Listener) -> None:
+        await listener.each(self)
         self.is_done = True
 
 
@@ -100,15 +104,67 @@ async def test_a_long_piece_is_heard_in_several_reads(arrivals, pair):
 async def test_who_has_heard_enough_leaves_the_rest(arrivals, pair):
     """What comes later is for whoever listens next."""
     ours, theirs = pair()
+    listener = Listener(arrivals, ours, 100)
     ear = Ear(enough=b"one")
     theirs.send(b"one")
-    await ear.listen(arrivals, ours)
+    await ear.listen_by(listener)
     theirs.send(b"two")
     await at_rest()
     assert ear.heard == [b"one"]
     again = Ear(enough=b"two")
-    await again.listen(arrivals, ours)
+    await again.listen_by(listener)
     assert again.heard == [b"two"]
+
+
+async def test_the_kernel_is_told_once_of_a_socket_that_is_always_waited_for(arrivals, pair):
+    """And told to be silent once something came that nobody waited for."""
+    ours, theirs = pair()
+    listener = Listener(arrivals, ours, 100)
+    with Told(arrivals) as told:
+        for data in (b"one", b"two", b"three"):
+            theirs.send(data)
+            await Ear(enough=data).listen_by(listener)
+            await at_rest()
+        assert told == ["watch"]
+        theirs.send(b"four")
+        await at_rest()
+        assert told == ["watch", "forget"]
+        await Ear(enough=b"four").listen_by(listener)
+        assert told == ["watch", "forget", "watch"]
+
+
+async def test_what_nobody_waits_for_keeps_nobody_busy(arrivals, pair):
+    """Not even an end that is there to be seen for ever."""
+    ours, theirs = pair()
+    listener = Listener(arrivals, ours, 100)
+    theirs.send(b"one")
+    await Ear(enough=b"one").listen_by(listener)
+    theirs.close()
+    await at_rest()  # would never come
+    ear = Ear()
+    await ear.listen_by(listener)
+    assert ear.heard == [b""]
+
+
+class Told(list[str]):
+    """What the kernel is told meanwhile."""
+
+    def __init__(self, arrivals: Arrivals) -> None:
+        super().__init__()
+        self._arrivals = arrivals
+
+    def __enter__(self) -> Self:
+        self._patch = pytest.MonkeyPatch()
+        for name in ("watch", "forget"):
+            self._patch.setattr(self._arrivals, name, partial(self._note, name))
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._patch.undo()
+
+    def _note(self, name: str, *args: object) -> None:
+        self.append(name)
+        getattr(Arrivals, name)(self._arrivals, *args)
 
 
 async def test_cancelled_it_takes_nothing_more(arrivals, pair, nursery):
@@ -216,17 +272,32 @@ async def test_a_broken_connection_is_an_error(arrivals, nursery):
             await Ear().listen(arrivals, ours)
 
 
-async def test_a_socket_is_forgotten_whichever_way_it_ended(arrivals, pair, nursery):
-    """A connection that is listened to again and again, and closed, leaves nothing behind."""
+async def test_a_socket_that_is_closed_is_forgotten(arrivals, pair):
+    """However its last wait ended; the next that has its number is another."""
     for _ in range(3):
         ours, theirs = pair()
+        listener = Listener(arrivals, ours, 100)
         with trio.move_on_after(0):
-            await Ear().listen(arrivals, ours)
+            await Ear().listen_by(listener)
         theirs.send(b"x")
-        await Ear(enough=b"x").listen(arrivals, ours)
+        await Ear(enough=b"x").listen_by(listener)
+        for _ in range(2):
+            listener.close()
+        with pytest.raises(trio.ClosedResourceError):
+            await Ear().listen_by(listener)
         ours.close()
         theirs.close()
-    assert arrivals._listening == {}
+    assert arrivals._watched == {}
+
+
+async def test_who_listens_to_a_socket_that_is_closed_is_told(arrivals, pair, nursery):
+    """In the step in which that is done."""
+    ours, _ = pair()
+    listener, ear = Listener(arrivals, ours, 100), Ear()
+    nursery.start_soon(at_rest_then, listener.close)
+    with pytest.raises(trio.ClosedResourceError):
+        await ear.listen_by(listener)
+    assert ear.heard == []
 
 
 async def test_who_still_listens_when_it_ends_can_be_cancelled(pair):
