@@ -42,8 +42,9 @@ class Arrivals:
 
     def watch(self, descriptor: int, listener: "Listener") -> None:
         """Tell `listener` whenever there is something to read, until `forget`."""
-        self._epoll.register(descriptor, select.EPOLLIN)
         self._watched[descriptor] = listener
+        if not self._epoll.closed:
+            self._epoll.register(descriptor, select.EPOLLIN)
 
     def forget(self, descriptor: int) -> None:
         """No more. The socket must still be open."""

@@ -4,10 +4,12 @@ import errno
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import cast
 
 import trio
 
+from anvil_trio.net.arrivals import open_arrivals
 from anvil_trio.net.sockets import close
 from anvil_trio.server.asgi import App, TypedApp
 from anvil_trio.server.connection import Shared, serve_connection
@@ -77,11 +79,11 @@ class Server:
         left then is reset. Cancelled, it ends at once. The listening sockets are closed in any
         case. Raises what hypercorn's Lifespan does where the application refuses to start.
         """
-        shared = self._shared
-        lifespan = Lifespan(shared.wrapped, shared.config, shared.state)
         last_moment = trio.CancelScope()
         try:
-            async with trio.open_nursery() as outer:
+            async with open_arrivals() as arrivals, trio.open_nursery() as outer:
+                shared = self._shared = replace(self._shared, arrivals=arrivals)
+                lifespan = Lifespan(shared.wrapped, shared.config, shared.state)
                 outer.start_soon(lifespan.handle_lifespan)
                 await lifespan.wait_for_startup()
                 outer.start_soon(shared.flusher.run)

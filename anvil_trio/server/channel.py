@@ -8,6 +8,7 @@ from math import inf
 import trio
 
 from anvil_trio.net import sockets
+from anvil_trio.net.arrivals import Arrivals, Listener
 from anvil_trio.net.tls import Plain, Tls, Wire
 from anvil_trio.net.write_queue import WriteQueue
 from anvil_trio.server.flusher import Flusher
@@ -33,6 +34,7 @@ class Channel:
         options: ServerOptions,
         *,
         flusher: Flusher,
+        arrivals: Arrivals | None,
         spawn: Callable[[Callable[[], Awaitable[None]]], None],
         on_lost: Callable[[], None],
     ) -> None:
@@ -55,6 +57,11 @@ class Channel:
             stall_timeout_s=options.stall_timeout_s,
             max_waiting_bytes=options.max_waiting_bytes,
         )
+        self._listener: Listener | None = None
+        if arrivals is not None and not self._wire.secure:
+            self._listener = Listener(arrivals, sock, _READ_BYTES)
+        self._hear: Callable[[bytes], bool] = bool
+        self._is_over = False  # nothing more is read
         self._is_open = False  # the handshake is over
         self._early = b""  # came with the handshake
         self._held: list[bytes] = []
@@ -81,8 +88,31 @@ class Channel:
             self._early = self._wire.decode(b"") or b""
         self._is_open = True
 
-    async def read(self) -> bytes:
-        """The client's next bytes; b"" once it has left or nobody wants them any more."""
+    async def read_each(self, hear: Callable[[bytes], bool]) -> bool:
+        """Give `hear` the client's bytes as they come, until it has heard enough.
+
+        It may be called by another task and must not wait; what it raises is raised. False: the
+        client has left, or nobody wants its bytes any more. Cancelled, no byte was taken that it
+        was not given.
+        """
+        if self._listener is None:
+            return await self._read_each(hear)
+        self._hear = hear
+        try:
+            await self._listener.each(self._heard)
+        except (OSError, trio.ClosedResourceError):
+            return False
+        return not self._is_over
+
+    async def _read_each(self, hear: Callable[[bytes], bool]) -> bool:
+        """The same in this task, for TLS: one piece of it may be many records, or none."""
+        while data := await self._read():
+            if hear(data):
+                return True
+            del data  # or a long reply would keep its request
+        return False
+
+    async def _read(self) -> bytes:
         data: bytes | None = self._early
         self._early = b""
         while data == b"":
@@ -97,6 +127,14 @@ class Channel:
             except (OSError, trio.ClosedResourceError):
                 return b""
         return b"" if data is None or self.is_ending else data
+
+    def _heard(self, data: bytes) -> bool:
+        if len(data) == _READ_BYTES:
+            data = self._with_more(data)
+        if not data or self.is_ending:
+            self._is_over = True
+            return True
+        return self._hear(data)
 
     async def linger(self) -> None:
         """Read on, dropping everything, until the client leaves; `reading` bounds it.
@@ -228,5 +266,7 @@ class Channel:
             self.is_dead = True
             self._held.clear()
             self._queue.discard()
+            if self._listener is not None:
+                self._listener.close()
             close(self._sock)
             self._on_lost()

@@ -4,11 +4,13 @@ Whatever goes wrong here, a bug included, ends this connection and nothing else.
 """
 
 import socket
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import trio
 
 from anvil_trio.net import sockets
+from anvil_trio.net.arrivals import Arrivals
 from anvil_trio.server.asgi import TypedApp
 from anvil_trio.server.channel import Channel
 from anvil_trio.server.flusher import Flusher
@@ -36,7 +38,8 @@ __all__ = ["Connection", "Shared", "serve_connection"]
 class Shared:
     """What all connections of one server use, and the set of those that are open.
 
-    `wrapped` is the application as hypercorn's classes want it.
+    `wrapped` is the application as hypercorn's classes want it. With `arrivals`, which must outlive
+    them, most requests are read in one task for all connections.
     """
 
     app: TypedApp
@@ -46,6 +49,7 @@ class Shared:
     options: ServerOptions
     log: ServerLog
     flusher: Flusher
+    arrivals: Arrivals | None = None
     state: ConnectionState = field(default_factory=lambda: ConnectionState({}))
     connections: "set[Connection]" = field(default_factory=set)
 
@@ -64,6 +68,7 @@ class Connection:
             sock,
             shared.options,
             flusher=shared.flusher,
+            arrivals=shared.arrivals,
             spawn=nursery.start_soon,
             on_lost=self._lose_client,
         )
@@ -142,18 +147,22 @@ class Connection:
 
     async def _read(self) -> None:
         try:
-            while data := await self._channel.read():
-                try:
-                    await self._protocol.feed(data)
-                except Http2Preface as preface:
-                    self._protocol = self._http2()
-                    await self._protocol.initiate()
-                    await self._protocol.feed(preface.data)
-                del data  # or a long reply would keep its request
-        except ReadingEnded:
-            pass
+            await self._converse()
+        except Http2Preface as preface:
+            protocol = self._protocol = self._http2()
+            await protocol.initiate()
+            protocol.receive(preface.data)
+            await protocol.go_on()
+            await self._converse()
         if self._channel.is_ending:
             await self._channel.linger()
+
+    async def _converse(self) -> None:
+        """Hand over what the client sends; our task is woken only where somebody must wait."""
+        protocol = self._protocol
+        with suppress(ReadingEnded):
+            while await self._channel.read_each(protocol.receive):
+                await protocol.go_on()
 
     def _http2(self) -> Http2:
         return Http2(

@@ -76,17 +76,27 @@ class Http1:
     async def initiate(self) -> None:
         """The client speaks first."""
 
-    async def feed(self, data: bytes) -> None:
-        """Take what the client sent. Raises Http2Preface and ReadingEnded."""
+    def receive(self, data: bytes) -> bool:
+        """Take what the client sent; True: before more is received `go_on` is to be awaited.
+
+        Raises Http2Preface and ReadingEnded.
+        """
         if self._may_be_http2:
             data = self._without_preface(data)
         if self._is_over or not data:
-            return
+            return False
         if self._is_advancing or self._is_answering or self._ahead:
-            await self._keep(data)
-        else:
-            self._requests.feed(data)
+            return self._keep(data)
+        self._requests.feed(data)
+        self._is_advancing = self._must_wait()
+        return self._is_advancing
+
+    async def go_on(self) -> None:
+        """Do what `receive` could not do without waiting."""
+        if self._has_advanced is None:
             await self._advance()
+        else:
+            await self._has_advanced.wait()
 
     def _without_preface(self, data: bytes) -> bytes:
         """The bytes of HTTP/1.1; none as long as they may still become HTTP/2's preface."""
@@ -99,63 +109,87 @@ class Http1:
         self._may_be_http2, self._opening = False, b""
         return data
 
-    async def _keep(self, data: bytes) -> None:
-        """Keep what comes too early.
+    def _keep(self, data: bytes) -> bool:
+        """Keep what comes too early; whether what came before it is about to be read.
 
         Beyond the bound a FIN would queue behind the unread bytes and could not be seen anyway.
         """
         self._ahead += data
-        if self._has_advanced is not None:  # it is about to be read; until then nothing more is
-            await self._has_advanced.wait()
-        elif len(self._ahead) > self._max_ahead_bytes:
+        if self._has_advanced is not None:
+            return True
+        if len(self._ahead) > self._max_ahead_bytes:
             raise ReadingEnded
+        return False
 
     async def _advance(self) -> None:
         """Go on until more must come, or a reply is outstanding."""
         self._is_advancing = True
-        received = self._requests.received
         try:
-            while not (self._is_answering or self._is_over):
-                item = received.popleft() if received else None
-                if isinstance(item, RequestHead):
-                    await self._begin(item)
-                elif isinstance(item, Part):
-                    assert self._exchange is not None, "a part of the body has its head before it"
-                    self._is_answering = item.is_last
-                    await self._exchange.take(item)
-                elif item is not None:
-                    await self._take_other(item)
-                elif self._ahead:
-                    data, self._ahead = bytes(self._ahead), bytearray()
-                    self._requests.feed(data)
-                else:
-                    return
+            while self._must_wait():
+                await self._wait()
         finally:
             self._is_advancing = False
             if self._has_advanced is not None:
                 self._has_advanced.set()
                 self._has_advanced = None
 
-    async def _take_other(self, item: Fault | bytes) -> None:
-        """What is no request: a fault, after which nothing follows, or a WebSocket's bytes."""
+    def _must_wait(self) -> bool:
+        """The same as far as it needs no waiting, which is nearly always; whether it does."""
+        received = self._requests.received
+        while not (self._is_answering or self._is_over):
+            item = received[0] if received else None
+            if isinstance(item, Part):
+                exchange = self._exchange
+                assert exchange is not None, "a part of the body has its head before it"
+                received.popleft()
+                self._is_answering = item.is_last
+                if not (exchange.take(item) or item.is_last):
+                    return True
+            elif isinstance(item, RequestHead) and self._may_begin(item):
+                received.popleft()
+                self._begin(item)
+            elif item is not None:
+                return True
+            elif self._ahead:
+                data, self._ahead = bytes(self._ahead), bytearray()
+                self._requests.feed(data)
+            else:
+                return False
+        return False
+
+    def _may_begin(self, head: RequestHead) -> bool:
+        return self._channel.is_flushed and not head.is_websocket
+
+    def _begin(self, head: RequestHead) -> None:
+        self._begun()
+        self._exchange = Exchange(self, head)
+        self._exchange.begin(self._fixed, head)
+
+    async def _wait(self) -> None:
+        """Wait until more of a body is wanted, or with what comes next until it is taken."""
+        if self._exchange is not None:
+            await self._exchange.has_room()
+        received = self._requests.received
+        item = received[0] if received else None
+        if isinstance(item, RequestHead) and not self._channel.is_flushed:
+            await self.drained()  # a pipelined request waits for its client to read
+        if not (self._is_over or item is None or isinstance(item, Part)):
+            received.popleft()
+            await self._take_other(item)
+
+    async def _take_other(self, item: RequestHead | Fault | bytes) -> None:
+        """What is no part of a body: a head, a fault, after which nothing follows, or bytes."""
         if isinstance(item, Fault):
             await self._end_at(item)
-        else:
+        elif isinstance(item, bytes):
             assert self._socket is not None, "only behind a handshake bytes are not parsed"
             await self._socket.take(item)
-
-    async def _begin(self, head: RequestHead) -> None:
-        if not self._channel.is_flushed:  # a pipelined request waits for its client to read
-            await self.drained()
-            if self._is_over:
-                return
-        self._begun()
-        if head.is_websocket:
+        elif item.is_websocket:
+            self._begun()
             self._socket = Http1WebSocket(self.args, self.write, self._finish)
-            await self._socket.begin(head)
+            await self._socket.begin(item)
         else:
-            self._exchange = Exchange(self, head)
-            self._exchange.begin(self._fixed, head)
+            self._begin(item)
 
     async def _end_at(self, fault: Fault) -> None:
         """Say what is wrong, unless a reply has begun that cannot be taken back."""

@@ -83,12 +83,16 @@ class Exchange:
 
     # what the client sends
 
-    async def take(self, part: Part) -> None:
-        """Hand on a part of the request; waits while the application has enough to read."""
+    def take(self, part: Part) -> bool:
+        """Hand on a part of the request; False: before the next `has_room` is to be awaited."""
         self._expects = False
         self.is_asked, self.is_kept = part.is_last, part.is_kept
         more = not part.is_last
-        await self._inbox.put({"type": "http.request", "body": part.data, "more_body": more})
+        return self._inbox.put_now({"type": "http.request", "body": part.data, "more_body": more})
+
+    async def has_room(self) -> None:
+        """Wait while the application has enough to read."""
+        await self._inbox.has_room()
 
     def close(self) -> None:
         """The exchange is over: its reply is whole, its client has left, or it cannot go on."""

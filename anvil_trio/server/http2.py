@@ -61,6 +61,7 @@ class Http2(H2Protocol):
         self._drained = drained
         self._stall_timeout_s = stall_timeout_s
         self._max_waiting_bytes = max_waiting_bytes
+        self._received = b""
         self._frames = FrameGuard(self.config.h2_max_inbound_frame_size)
         self._owed: dict[int, int] = {}  # bytes of a stream's window to give back once it reads on
         self._expecting: set[int] = set()  # streams whose client waits for 100 Continue
@@ -76,8 +77,14 @@ class Http2(H2Protocol):
             self.connection.close_connection()
         return self.connection.data_to_send()
 
-    async def feed(self, data: bytes) -> None:
-        """Take what the client sent."""
+    def receive(self, data: bytes) -> bool:
+        """Take what the client sent; `go_on` is to be awaited before more is received."""
+        self._received = data
+        return True
+
+    async def go_on(self) -> None:
+        """Do what the client asks for."""
+        data, self._received = self._received, b""
         await self.handle(RawData(data))
 
     async def close(self) -> None:

@@ -112,14 +112,23 @@ class Inbox:
 
     async def put(self, message: ASGIReceiveEvent) -> None:
         """Hand on what the protocol has to say; waits while the application has enough to read."""
+        if not self.put_now(message):
+            await self.has_room()
+
+    def put_now(self, message: ASGIReceiveEvent) -> bool:
+        """The same without waiting; False: before more is put `has_room` is to be awaited."""
         if self.gone or self._is_over:
-            return
+            return True
         if message["type"] in _DISCONNECTS:
             self._put_end(message)
-            return
+            return True
         self._messages.append(message)
         if self._arrived is not None:
             self._wake_reader()
+        return len(self._messages) < self.room
+
+    async def has_room(self) -> None:
+        """Wait while the application has enough to read, and still may."""
         while len(self._messages) >= self.room and not self.is_shut:
             if self._taken is None:
                 self._taken = trio.Event()

@@ -125,9 +125,10 @@ class Connection:
         self, sock: socket.socket, wire: Tls | None, arrivals: Arrivals | None = None
     ) -> None:
         self._sock, self._wire = sock, wire
+        self._listener: Listener | None = None
         # One piece of what comes under TLS may be many records, or none: its own task reads that.
-        is_told = arrivals is not None and wire is None
-        self._listener = Listener(arrivals, sock, _READ_BYTES) if is_told else None
+        if arrivals is not None and wire is None:
+            self._listener = Listener(arrivals, sock, _READ_BYTES)
         self._look = select.poll()
         self._look.register(sock, select.POLLIN)
         self.parser = ReplyParser()
