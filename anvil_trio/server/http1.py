@@ -125,6 +125,7 @@ class Http1:
         """Go on until more must come, or a reply is outstanding."""
         self._is_advancing = True
         try:
+            await self._wait()
             while self._must_wait():
                 await self._wait()
         finally:
