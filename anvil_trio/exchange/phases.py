@@ -116,6 +116,6 @@ class Journey:
 
     def end(self, outcome: Outcome) -> None:
         """What was held has been given back; called in that step."""
-        ends = LIFE[self.phase].ends
+        near = LIFE[self.phase].ends
         self.phase = Phase.TOLD
-        assert outcome in ends | ANYWHERE, "a request ends as its phase allows"
+        assert outcome in near or outcome in ANYWHERE, "a request ends as its phase allows"

@@ -6,6 +6,7 @@ for a caller without a bound.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Awaitable
 
 from anvil_trio.decisions.builder import RecordBuilder
 from anvil_trio.errors import Code, Problem, UpstreamFailed, problem
@@ -49,9 +50,9 @@ class _Reading:
         self._collected: list[bytes] = []
         self._size = 0
 
-    async def _receive(self) -> Received:
-        """The next thing that the engine says."""
-        return await self._stream.receive()
+    def _receive(self) -> Awaitable[Received]:
+        """The next thing that the engine says; to be awaited at once."""
+        return self._stream.receive()
 
     async def _receive_head(self) -> Head:
         if self._head is None:
@@ -137,9 +138,9 @@ class UnaryRelay(_Reading):
         self._content_began()
         return Closing(Outcome.SERVED, tail=body)
 
-    async def _receive(self) -> Received:
+    def _receive(self) -> Awaitable[Received]:
         self._watch.follow_engine()
-        return await self._stream.receive()
+        return self._stream.receive()
 
 
 def is_success(head: Head) -> bool:

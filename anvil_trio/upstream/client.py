@@ -106,15 +106,20 @@ class Upstream:
             raise upstream_failed(error) from None
 
 
-class _Plain:
-    """A reply with its content coding removed; otherwise the stream it wraps."""
+class _Decoded:
+    """A reply with its content coding removed; otherwise the stream it wraps.
 
-    __slots__ = ("_decoder", "_stream")
+    Where httpx would name the fault, what `named` makes of that is raised.
+    """
+
+    __slots__ = ("_decoder", "_named", "_stream")
 
     is_written = True
 
-    def __init__(self, stream: UpstreamStream) -> None:
-        self._stream = stream
+    def __init__(
+        self, stream: UpstreamStream, named: Callable[[httpx.HTTPError], Exception]
+    ) -> None:
+        self._stream, self._named = stream, named
         self._decoder: BodyDecoder | None = None
 
     async def write_rest(self) -> None:
@@ -124,23 +129,32 @@ class _Plain:
         """What is known already, unless it must be decoded."""
         if self._decoder is not None:
             return None
-        item = self._stream.take()
+        try:
+            item = self._stream.take()
+        except httpx.HTTPError as error:
+            raise self._named(error) from None
         if type(item) is Head:
             item, self._decoder = decoder_for(item)
         return item
 
     async def receive(self) -> Received:
-        if self._decoder is not None:
-            return await self._receive_decoded(self._decoder)
-        item = await self._stream.receive()
+        try:
+            if self._decoder is not None:
+                return await self._receive_decoded(self._decoder)
+            item = await self._stream.receive()
+        except httpx.HTTPError as error:
+            raise self._named(error) from None
         if type(item) is Head:
             item, self._decoder = decoder_for(item)
         return item
 
     async def flow(self, hand_on: HandOn) -> bool:
-        if self._decoder is not None:  # one read may be many pieces, or none
-            return await flow_by_receiving(self.receive, hand_on)
-        return await self._stream.flow(hand_on)
+        try:
+            if self._decoder is not None:  # one read may be many pieces, or none
+                return await flow_by_receiving(self.receive, hand_on)
+            return await self._stream.flow(hand_on)
+        except httpx.HTTPError as error:
+            raise self._named(error) from None
 
     async def _receive_decoded(self, decoder: BodyDecoder) -> Received:
         if decoder.may_have_more:  # of one read, which can be worth a thousand others' turns
@@ -158,33 +172,8 @@ class _Plain:
         await self._stream.aclose()
 
 
-class _Guarded(_Plain):
-    """The same, raising `UpstreamFailed` where httpx would name the fault."""
-
-    __slots__ = ()
-
-    def take(self) -> Received | None:
-        if self._decoder is not None:
-            return None
-        try:
-            item = self._stream.take()
-        except httpx.HTTPError as error:
-            raise upstream_failed(error) from None
-        if type(item) is Head:
-            item, self._decoder = decoder_for(item)
-        return item
-
-    async def receive(self) -> Received:
-        try:
-            return await super().receive()
-        except httpx.HTTPError as error:
-            raise upstream_failed(error) from None
-
-    async def flow(self, hand_on: HandOn) -> bool:
-        try:
-            return await super().flow(hand_on)
-        except httpx.HTTPError as error:
-            raise upstream_failed(error) from None
+def _as_it_is(error: httpx.HTTPError) -> Exception:
+    return error
 
 
 class Opening:
@@ -215,7 +204,7 @@ class Opening:
             if isinstance(error, httpx.ConnectError):
                 upstream.on_unreachable()
             raise upstream_failed(error) from None
-        self._stream = _Guarded(stream)
+        self._stream = _Decoded(stream, upstream_failed)
         del self._request, self._body  # as long as a prompt, and nothing is tried again
         return self._stream
 
@@ -266,7 +255,7 @@ class _ProbeTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         stream = await self._transport.send(request, await request.aread())
-        response = await response_of(_Plain(stream))
+        response = await response_of(_Decoded(stream, _as_it_is))
         response.headers.pop("location", None)  # httpx parses it even if it may not follow it
         return response
 

@@ -1,7 +1,7 @@
 """The chat routes: from an authenticated ASGI request to one exchange."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from functools import partial
 from os import urandom
 from types import MappingProxyType
@@ -46,14 +46,14 @@ _SAID = frozenset({b"anthropic-version", b"anthropic-beta"})
 _SAFE = re.compile(rb"[A-Za-z0-9._=-]+(?:, ?[A-Za-z0-9._=-]+){0,63}")
 
 
-async def answer_chat(
+def answer_chat(
     house: House,
     generation: Generation,
     principal: Principal,
     route: Route,
     asked: Asked,
-) -> None:
-    """Run one exchange in the dialect of a chat route.
+) -> Awaitable[None]:
+    """Run one exchange in the dialect of a chat route; to be awaited at once.
 
     Under a server that does not tell of leaving, a watcher stands in.
     """
@@ -64,9 +64,8 @@ async def answer_chat(
     caller = AsgiCaller(asked)
     if asked.server is None:
         work = partial(run_chat, house, generation, call, caller)
-        await run_watched(work, caller.wait_for_leaving, caller.has_left)
-    else:
-        await run_chat(house, generation, call, caller)
+        return run_watched(work, caller.wait_for_leaving, caller.has_left)
+    return run_chat(house, generation, call, caller)
 
 
 def call_of(
