@@ -41,10 +41,10 @@ class Arrivals:
             self._epoll.close()
 
     def watch(self, descriptor: int, listener: "Listener") -> None:
-        """Tell `listener` whenever there is something to read, until `forget`."""
-        self._watched[descriptor] = listener
+        """Tell `listener` whenever there is something to read, until `forget`. Raises OSError."""
         if not self._epoll.closed:
             self._epoll.register(descriptor, select.EPOLLIN)
+        self._watched[descriptor] = listener
 
     def forget(self, descriptor: int) -> None:
         """No more. The socket must still be open."""
