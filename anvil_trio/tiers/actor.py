@@ -56,7 +56,7 @@ class TierHandle:
         ticket = self._caller.next_ticket()
         reply = await self._caller.ask(ticket, Acquire(ticket, client_id, session_id))
         if isinstance(reply, Granted):
-            return Lease(ticket, reply.member_id, self._caller.tell, reply.schedule)
+            return Lease(ticket, self._caller.tell, reply.member_id, reply.schedule)
         assert isinstance(reply, Refused)
         return reply
 

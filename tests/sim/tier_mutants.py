@@ -80,12 +80,16 @@ WITHDRAW = (
 )
 
 LEASE = (
-    Mutant("lease released twice", HELD, "            self._is_held = False\n", ""),
+    Mutant(
+        "lease released twice", HELD, "tell, self._tell = self._tell, None", "tell = self._tell"
+    ),
     Mutant(
         "lease released on the happy path only",
         HELD,
-        "exc: object) -> None:\n        self.release()",
-        "exc: object) -> None:\n        if exc[0] is None:\n            self.release()",
+        "    __exit__ = release\n",
+        "    def __exit__(self, *exc: object) -> None:\n"
+        "        if exc[0] is None:\n"
+        "            self.release()\n",
     ),
     Mutant(
         "an await between the grant and its block",
