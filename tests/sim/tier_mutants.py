@@ -44,7 +44,7 @@ SLOT = (
 )
 
 WITHDRAW = (
-    Mutant("withdrawal never posted", CALLER, "        self._post(Withdraw(ticket))\n", ""),
+    Mutant("withdrawal never posted", CALLER, "        self.tell(Withdraw(ticket))\n", ""),
     Mutant("withdrawal not known until it is read", MAILBOX, ".add(message.ticket)", ".copy()"),
     Mutant("withdrawal known for ever", MAILBOX, ".discard(message.ticket)", ".copy()"),
     Mutant(
@@ -74,7 +74,7 @@ WITHDRAW = (
     Mutant(
         "grant that meets nobody is dropped",
         CALLER,
-        "        elif isinstance(reply, self._grant):\n            self._post(Release(ticket))\n",
+        "        elif isinstance(reply, self._grant):\n            self.tell(Release(ticket))\n",
         "",
     ),
 )
