@@ -47,17 +47,8 @@ class AdmissionState:
 
     def handle(self, message: AdmissionMessage) -> Replies:
         """Take one message; the answer that is due now. Completes, or raises unchanged."""
-        return () if self._permits.ignores(message) else self._answer(message)
-
-    def snapshot(self) -> AdmissionSnapshot:
-        """The counters at this moment."""
-        return AdmissionSnapshot(
-            active=len(self._permits),
-            max_concurrency=self._max_concurrency,
-            active_by_client=MappingProxyType(dict(self._active)),
-        )
-
-    def _answer(self, message: AdmissionMessage) -> Replies:
+        if self._permits.gone and self._permits.ignores(message):
+            return ()
         match message:
             case Enter(ticket, client_id):
                 return [(ticket, self._enter(ticket, client_id))]
@@ -71,6 +62,14 @@ class AdmissionState:
             case _:
                 pass  # Withdraw: its Enter was answered already; a grant that met nobody comes back
         return ()
+
+    def snapshot(self) -> AdmissionSnapshot:
+        """The counters at this moment."""
+        return AdmissionSnapshot(
+            active=len(self._permits),
+            max_concurrency=self._max_concurrency,
+            active_by_client=MappingProxyType(dict(self._active)),
+        )
 
     def _enter(self, ticket: Ticket, client_id: ClientId) -> Admitted | Refused:
         # The client's own budget comes first: how full the house is must not change what it is told

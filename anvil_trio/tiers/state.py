@@ -65,23 +65,8 @@ class TierState:
 
     def handle(self, message: TierMessage) -> Replies:
         """Take one message; the answers that are due now. Completes, or raises unchanged."""
-        return () if self._leases.ignores(message) else self._answer(message)
-
-    def snapshot(self) -> TierSnapshot:
-        """The counters at this moment."""
-        draining = self._drains.values()
-        return TierSnapshot(
-            tier_id=self._tier_id,
-            phase=TierPhase.QUIESCED if self._is_quiesced else TierPhase.ADMITTING,
-            active=len(self._leases),
-            waiting=len(self._line),
-            max_concurrency=self._ceiling,
-            is_draining=None in draining,
-            members=self._members.snapshots(frozenset(m for m in draining if m is not None)),
-            waiting_by_client=MappingProxyType(self._line.by_client()),
-        )
-
-    def _answer(self, message: TierMessage) -> Replies:
+        if self._leases.gone and self._leases.ignores(message):
+            return ()
         match message:
             case Acquire():
                 return self._acquire(message)
@@ -99,6 +84,20 @@ class TierState:
             case _:
                 self._change(message)
                 return self._settle()
+
+    def snapshot(self) -> TierSnapshot:
+        """The counters at this moment."""
+        draining = self._drains.values()
+        return TierSnapshot(
+            tier_id=self._tier_id,
+            phase=TierPhase.QUIESCED if self._is_quiesced else TierPhase.ADMITTING,
+            active=len(self._leases),
+            waiting=len(self._line),
+            max_concurrency=self._ceiling,
+            is_draining=None in draining,
+            members=self._members.snapshots(frozenset(m for m in draining if m is not None)),
+            waiting_by_client=MappingProxyType(self._line.by_client()),
+        )
 
     def _acquire(self, message: Acquire) -> Replies:
         ticket = message.ticket

@@ -235,7 +235,7 @@ OWNER_GONE = (
         "            del self._drains[ticket]\n\n    def _settle(",
         "            pass\n\n    def _settle(",
     ),
-    Mutant("gone owner is heard", LEDGER, "        self._gone.add(owner)\n", ""),
+    Mutant("gone owner is heard", LEDGER, "        self.gone.add(owner)\n", ""),
     Mutant(
         "gone owner's members stay taken",
         STATE,
