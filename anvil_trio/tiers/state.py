@@ -72,7 +72,6 @@ class TierState:
                 return self._acquire(message)
             case Release(ticket):
                 self._members.release(self._leases.give_back(ticket))
-                return self._settle()
             case Withdraw(ticket):
                 self._line.leave(ticket)
                 self._drains.pop(ticket, None)
@@ -83,7 +82,7 @@ class TierState:
                 return [(ticket, self.snapshot())]
             case _:
                 self._change(message)
-                return self._settle()
+        return self._settle()
 
     def snapshot(self) -> TierSnapshot:
         """The counters at this moment."""
