@@ -1,6 +1,5 @@
 """The front door's state: how many requests are inside, and whose. Pure."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
@@ -43,7 +42,7 @@ class AdmissionState:
         self._max_concurrency = max_concurrency
         self._budgets = budgets
         self._permits: Ledger[ClientId] = Ledger()
-        self._active: Counter[ClientId] = Counter()
+        self._active: dict[ClientId, int] = {}  # nobody with none
 
     def handle(self, message: AdmissionMessage) -> Replies:
         """Take one message; the answer that is due now. Completes, or raises unchanged."""
@@ -75,12 +74,13 @@ class AdmissionState:
         # The client's own budget comes first: how full the house is must not change what it is told
         # of itself.
         budget = self._budgets.get(client_id)
-        if budget is not None and self._active[client_id] >= budget:
+        active = self._active.get(client_id, 0)
+        if budget is not None and active >= budget:
             return Refused(RefusalReason.CLIENT_BUSY)
         if len(self._permits) >= self._max_concurrency:
             return Refused(RefusalReason.SERVER_BUSY)
         self._permits.hold(ticket, client_id)
-        self._active[client_id] += 1
+        self._active[client_id] = active + 1
         return Admitted()
 
     def _leave(self, client_id: ClientId) -> None:

@@ -12,13 +12,13 @@ BUDGET = (
     Mutant(
         "budget off by one",
         DOOR_STATE,
-        "self._active[client_id] >= budget",
-        "self._active[client_id] > budget",
+        "active >= budget",
+        "active > budget",
     ),
     Mutant(
         "budget counts everybody",
         DOOR_STATE,
-        "self._active[client_id] >= budget",
+        "active >= budget",
         "len(self._permits) >= budget",
     ),
     Mutant(
@@ -37,7 +37,7 @@ BUDGET = (
         "budget charged for a refusal",
         DOOR_STATE,
         "            return Refused(RefusalReason.CLIENT_BUSY)",
-        "            self._active[client_id] += 1\n"
+        "            self._active[client_id] = active + 1\n"
         "            return Refused(RefusalReason.CLIENT_BUSY)",
     ),
     Mutant(

@@ -104,8 +104,8 @@ LEASE = (
     Mutant(
         "release serves nobody",
         STATE,
-        "give_back(ticket))\n                return self._settle()",
-        "give_back(ticket))\n                return ()",
+        "give_back(ticket))\n",
+        "give_back(ticket))\n                return ()\n",
     ),
 )
 
@@ -302,8 +302,8 @@ RECONFIGURE = (
     Mutant(
         "reconfigured tier serves nobody",
         STATE,
-        "                self._change(message)\n                return self._settle()",
-        "                self._change(message)\n                return ()",
+        "                self._change(message)\n",
+        "                self._change(message)\n                return ()\n",
     ),
 )
 
@@ -359,7 +359,7 @@ PERMIT = (
     Mutant(
         "permit not counted for its client",
         DOOR_STATE,
-        "        self._active[client_id] += 1\n",
+        "        self._active[client_id] = active + 1\n",
         "        self._active[client_id] = 1\n",
     ),
     Mutant(
