@@ -312,15 +312,15 @@ LIFE = (
     Mutant(
         "stopped actor answers nobody",
         ACTOR,
-        "                    endpoint.stop()\n\n    async",
-        "                    pass\n\n    async",
+        "                    endpoint.stop()\n\n    def",
+        "                    pass\n\n    def",
     ),
     Mutant("stopped actor still takes questions", CALLER, "        self._is_stopped = True\n", ""),
     Mutant(
         "crash answers nobody",
         ACTOR,
-        "                    self._act(question)\n",
-        "                    pass\n",
+        "                self._act(question)\n",
+        "                pass\n",
     ),
     Mutant(
         "crash starts afresh",
@@ -331,10 +331,10 @@ LIFE = (
     Mutant(
         "crash takes everything down",
         ACTOR,
-        "        except Exception as bug:",
-        "        except MemoryError as bug:",
+        "            except Exception as bug:",
+        "            except MemoryError as bug:",
     ),
-    Mutant("crash is not told", ACTOR, "            on_crash(self.name, bug)\n", ""),
+    Mutant("crash is not told", ACTOR, "                on_crash(self.name, bug)\n", ""),
     Mutant(
         "fenced tier leaves drains waiting",
         FENCED,
