@@ -102,16 +102,16 @@ class TierState:
         ticket = message.ticket
         if ticket in self._withdrawn:
             return ()
+        # Nobody is overtaken: while somebody waits there is no place.
+        granted = self._grant(message)
+        if granted is not None:
+            return [granted]
         refusal = self._refusal()
         if refusal is not None:
             return [(ticket, refusal)]
-        # Nobody is overtaken: while somebody waits there is no place.
-        granted = self._grant(message)
-        if granted is None:
-            assert ticket not in self._leases, "a ticket asks once"
-            self._line.join(message)
-            return ()
-        return [granted]
+        assert ticket not in self._leases, "a ticket asks once"
+        self._line.join(message)
+        return ()
 
     def _drain(self, message: Drain) -> Replies:
         if message.member_id is not None and self._members.find(message.member_id) is None:
@@ -187,8 +187,8 @@ class TierState:
         return self._ceiling is not None and len(self._leases) >= self._ceiling
 
     def _grant(self, asked: Acquire) -> tuple[Ticket, Granted] | None:
-        """Reserve the member that is next for this question; None if there is none."""
-        if self._is_full:
+        """Reserve the member that is next for this question; None if there is none, or quiesced."""
+        if self._is_quiesced or self._is_full:
             return None
         choice = self._members.choose(self._cursor, asked.session_id)
         if choice is None:

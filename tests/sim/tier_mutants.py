@@ -134,6 +134,12 @@ INTENT = (
     Mutant(
         "quiesced tier grants",
         STATE,
+        "        if self._is_quiesced or self._is_full:\n",
+        "        if self._is_full:\n",
+    ),
+    Mutant(
+        "quiesced tier refuses nobody",
+        STATE,
         "        if self._is_quiesced:\n            return Refused(RefusalReason.QUIESCED)\n",
         "",
     ),
