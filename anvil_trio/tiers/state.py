@@ -91,7 +91,7 @@ class TierState:
             tier_id=self._tier_id,
             phase=TierPhase.QUIESCED if self._is_quiesced else TierPhase.ADMITTING,
             active=len(self._leases),
-            waiting=len(self._line),
+            waiting=len(self._line.waiting),
             max_concurrency=self._ceiling,
             is_draining=None in draining,
             members=self._members.snapshots(frozenset(m for m in draining if m is not None)),
@@ -162,7 +162,7 @@ class TierState:
     def _settle(self) -> Replies:
         """Make the invariants true again after any change, and say to whom that matters."""
         replies: list[tuple[Ticket, TierReply]] = []
-        if self._line:
+        if self._line.waiting:
             replies.extend(self._settle_line())
         if self._drains:
             replies.extend(self._settle_drains())

@@ -119,8 +119,8 @@ ORDER = (
     Mutant(
         "last come, first served",
         LINE,
-        "self._asked[next(iter(queue))]",
-        "self._asked[next(reversed(queue))]",
+        "self.waiting[next(iter(queue))]",
+        "self.waiting[next(reversed(queue))]",
     ),
     Mutant(
         "cursor stands still",
