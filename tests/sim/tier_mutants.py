@@ -1,6 +1,6 @@
 """Bugs on purpose in tier, front door and what they stand on. Each was once somebody's idea."""
 
-from tests.sim.budget_mutants import BUDGET
+from tests.sim.door_mutants import DOOR
 from tests.sim.ranking_mutants import RANKING_MUTANTS
 from tests.support.mutants import Mutant, Suite
 
@@ -17,8 +17,6 @@ LINE = "anvil_trio.tiers.line"
 MEMBERS = "anvil_trio.tiers.members"
 FENCED = "anvil_trio.tiers.fenced"
 TIER_ACTOR = "anvil_trio.tiers.actor"
-DOOR_STATE = "anvil_trio.admission.state"
-DOOR_ACTOR = "anvil_trio.admission.actor"
 
 SLOT = (
     Mutant(
@@ -349,35 +347,6 @@ LIFE = (
     ),
 )
 
-PERMIT = (
-    Mutant(
-        "permit above the limit",
-        DOOR_STATE,
-        "len(self._permits) >= self",
-        "len(self._permits) > self",
-    ),
-    Mutant(
-        "permit kept by its client",
-        DOOR_STATE,
-        "                self._leave(self._permits.give_back(ticket))",
-        "                self._permits.give_back(ticket)",
-    ),
-    Mutant(
-        "permit not counted for its client",
-        DOOR_STATE,
-        "        self._active[client_id] = active + 1\n",
-        "        self._active[client_id] = 1\n",
-    ),
-    Mutant(
-        "an await between the permit and its block",
-        DOOR_ACTOR,
-        "            return Permit(ticket,",
-        "            import trio\n"
-        "            await trio.lowlevel.checkpoint()\n"
-        "            return Permit(ticket,",
-    ),
-)
-
 TIER = Suite(
     name="tier",
     hunt="tests.sim.tier_hunt",
@@ -404,7 +373,6 @@ TIER = Suite(
         *OWNER_GONE,
         *RECONFIGURE,
         *LIFE,
-        *PERMIT,
-        *BUDGET,
+        *DOOR,
     ),
 )
