@@ -1,6 +1,6 @@
-"""The way into an actor: one queue without a limit, read in batches by one task."""
+"""The way into an actor: one unbounded memory channel, read in batches."""
 
-from collections import deque
+import math
 from collections.abc import Callable, Set
 from typing import Generic, TypeVar
 
@@ -17,18 +17,14 @@ class Mailbox(Generic[Message]):
     """Keeps what was posted, in order, until its actor reads it; posting never waits.
 
     It is unbounded so that a give-back can never be refused. Its length is bounded all the same
-    by what admission lets in: at most three messages for each live request. Others may look at
-    `unread`, and only look.
-
-    A memory channel would do as well. It hands each message to one of many readers; for one, who
-    looks for itself, a queue and the task to wake do the same in ten calls fewer.
+    by what admission lets in: at most three messages for each live request.
     """
 
     def __init__(self) -> None:
-        self.unread: deque[Message | Common] = deque()
-        self.is_closed = False
+        self._send, self._receive = trio.open_memory_channel[Message | Common](math.inf)
         self._withdrawn: set[Ticket] = set()
-        self._sleeper: trio.lowlevel.Task | None = None
+        self.unread = 0  # how many messages have been posted and not yet read
+        self.is_closed = False
 
     @property
     def withdrawn(self) -> Set[Ticket]:
@@ -42,18 +38,20 @@ class Mailbox(Generic[Message]):
     def post(self, message: Message | Common) -> None:
         """Leave a message; never waits and never raises.
 
-        Once the mailbox is closed the message is dropped: what it would have changed is gone.
+        Once the actor has stopped the message is dropped: what it would have changed is gone.
         """
         if type(message) is Withdraw:
             self._withdrawn.add(message.ticket)
-        if not self.is_closed:
-            self.unread.append(message)
-            self._wake()
+        try:
+            self._send.send_nowait(message)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            return
+        self.unread += 1
 
     def close(self) -> None:
         """Take no more messages; `serve` ends once it has read what is there."""
         self.is_closed = True
-        self._wake()
+        self._send.close()
 
     async def serve(self, act: Callable[[Message | Common], None]) -> None:
         """Call `act` for each message in order, until the mailbox is closed and read empty.
@@ -62,27 +60,16 @@ class Mailbox(Generic[Message]):
         cheaper than a sleep for each message, and it starves nobody, since no task posts while
         this one runs. What `act` raises ends the call; the messages after it stay unread.
         """
-        reader = trio.lowlevel.current_task()
-        while True:
-            while self.unread:
-                message = self.unread[0]
+        receive_nowait = self._receive.receive_nowait
+        async for first in self._receive:
+            message = first
+            while True:
                 try:
                     act(message)
                 finally:
-                    self.unread.popleft()
+                    self.unread -= 1
                     if type(message) is Withdraw:
                         self._withdrawn.discard(message.ticket)
-            if self.is_closed:
-                return
-            assert self._sleeper is None, "a mailbox has one reader"
-            self._sleeper = reader
-            await trio.lowlevel.wait_task_rescheduled(self._leave)
-
-    def _wake(self) -> None:
-        sleeper, self._sleeper = self._sleeper, None
-        if sleeper is not None:
-            trio.lowlevel.reschedule(sleeper)
-
-    def _leave(self, _: object) -> trio.lowlevel.Abort:
-        self._sleeper = None
-        return trio.lowlevel.Abort.SUCCEEDED
+                if not self.unread:  # asked of the count, since an exception costs a microsecond
+                    break
+                message = receive_nowait()

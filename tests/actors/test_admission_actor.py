@@ -76,7 +76,7 @@ async def test_a_door_with_nothing_to_read_answers_at_once():
                 with got:
                     assert await door.enter(CLIENT) == Refused(RefusalReason.SERVER_BUSY)
         assert not scope.cancelled_caught
-        assert not actor.mailbox.unread
+        assert actor.mailbox.unread == 0
 
 
 async def test_nobody_overtakes_what_is_unread():
@@ -89,11 +89,11 @@ async def test_nobody_overtakes_what_is_unread():
         assert isinstance(held, Permit)
         with held:
             actor.mailbox.post(Withdraw(Ticket(OwnerId(1), 99)))
-        assert len(actor.mailbox.unread) == 2
+        assert actor.mailbox.unread == 2
         again = await door.enter(CLIENT)
         assert isinstance(again, Permit)
         with again:
-            assert not actor.mailbox.unread
+            assert actor.mailbox.unread == 0
 
 
 async def test_a_crashed_front_door_lets_nobody_in():

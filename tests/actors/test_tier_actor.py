@@ -213,8 +213,8 @@ async def test_the_mailbox_is_bounded_by_the_live_requests():
                 got = await tier.acquire(CLIENT)
                 assert isinstance(got, Lease)
                 with got:
-                    longest = max(longest, len(actor.mailbox.unread))
-            longest = max(longest, len(actor.mailbox.unread))
+                    longest = max(longest, actor.mailbox.unread)
+            longest = max(longest, actor.mailbox.unread)
 
         async with trio.open_nursery() as nursery:
             for _ in range(callers):

@@ -335,7 +335,7 @@ class World:
     def check_that_nothing_is_left(self) -> None:
         """The actors have ended: what they counted is back, and everything said was heard."""
         for mailbox in (self.actor.mailbox, self.door_actor.mailbox):
-            assert not mailbox.unread
+            assert mailbox.unread == 0
             assert not mailbox.withdrawn
         assert not self.watched_door.inside
         if not self.crashed:
