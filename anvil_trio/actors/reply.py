@@ -20,8 +20,11 @@ class ReplySlot(Generic[Reply]):
     (docs/discussion/exactly-once.md).
     """
 
-    abandoned = False
-    _task: trio.lowlevel.Task | None = None
+    __slots__ = ("_on_abandon", "_task", "abandoned")
+
+    def __init__(self) -> None:
+        self._task: trio.lowlevel.Task | None = None
+        self.abandoned = False
 
     async def wait(self, on_abandon: Callable[[], None]) -> Reply:
         """The reply, even if the caller is cancelled after the slot was filled.
