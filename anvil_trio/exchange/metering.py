@@ -35,17 +35,17 @@ def count_request(
     """
     tier_id = record.requested_tier or NO_TIER
     route = meters.routes[record.route, tier_id]
-    route.requests[record.workload_outcome].add()
+    route.requests[record.workload_outcome].value += 1
     if outcome in route.refusals:  # a word is its own key
-        route.refusals[outcome].add()
+        route.refusals[outcome].value += 1
     elif outcome in _LEFT:
-        route.left[_LEFT[outcome]].add()
+        route.left[_LEFT[outcome]].value += 1
     if record.admission_wait_ms is not None:
         meters.waits[tier_id].observe(record.admission_wait_ms / 1000)
     for attempt in record.attempts:
         member = meters.members.get((tier_id, record.replica_member_id or DIRECT_MEMBER))
         if member is not None and attempt.outcome is not AttemptOutcome.SKIPPED:
-            member.attempts[attempt.reason].add()
+            member.attempts[attempt.reason].value += 1
             _count_attempt(member, record, mean_gap_s)
 
 
