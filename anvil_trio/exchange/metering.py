@@ -3,7 +3,7 @@
 from anvil_trio.config.model import RouterConfig
 from anvil_trio.decisions.record import DecisionRecord
 from anvil_trio.decisions.words import AttemptOutcome, WorkloadOutcome
-from anvil_trio.exchange.outcome import Outcome, ending_of
+from anvil_trio.exchange.outcome import ENDINGS, Outcome
 from anvil_trio.meters.board import DISCONNECTED, NO_TIER, STALLED, MemberMeters, Meters
 from anvil_trio.names import DIRECT_MEMBER
 
@@ -12,7 +12,7 @@ __all__ = ["REFUSALS", "count_request", "make_meters"]
 REFUSALS = tuple(
     outcome.value
     for outcome in Outcome
-    if ending_of(outcome).workload_outcome is WorkloadOutcome.REJECTED
+    if ENDINGS[outcome].workload_outcome is WorkloadOutcome.REJECTED
 )
 """Every word for which a request may be refused."""
 
