@@ -171,26 +171,26 @@ class RecordBuilder(msgspec.Struct, kw_only=True):
         """The one record of this request. A second call is a bug."""
         assert not self._is_finished, "one record per request"
         self._is_finished = True
-        usage, caller, tier, ended_at = self.usage, self.caller, self._tier, _rounded(unix_ts)
-        prompt, prompt_source = self._prompt_tokens()
-        answer, answer_source = _tokens(usage.completion_tokens, self.completion_tokens_estimate)
-        attempt = self._attempt(ending, prompt, answer)
+        caller, tier, is_clamped = self.caller, self._tier, self.output_limit.is_clamped
+        ended_at = round(unix_ts * 1000) / 1000  # the nearest number to the millisecond
+        prompt, prompt_source, answer, answer_source = self._tokens()
+        attempt = self._attempt(ending, prompt, answer, is_clamped=is_clamped)
         member_id, selection = self._pair(ending)
         return DecisionRecord(
             kind=self.kind,
             route=self._route,
             unix_ts=ended_at,
-            workload_created_at=_rounded(self.created_unix),
+            workload_created_at=round(self.created_unix * 1000) / 1000,
             workload_updated_at=ended_at,
             workload_outcome=ending.workload_outcome,
             gateway_request_id=self.gateway_request_id,
-            latency_ms=_whole_ms(now - self.started_at),
+            latency_ms=round((now - self.started_at) * 1000),
             attempts=() if attempt is None else (attempt,),
             requested_tier=None if tier is None else tier.id,
             served_tier=attempt.tier_id if attempt is not None and attempt.succeeded else None,
             replica_member_id=member_id,
             replica_selection=selection,
-            replica_scheduler=self._evidence(),
+            replica_scheduler=self._evidence() if tier is not None and tier.is_capacity else None,
             affinity_hit=None if self._schedule is None else self._schedule.is_affinity_hit,
             request_id=caller.request_id,
             session_id=caller.session_id,
@@ -203,29 +203,39 @@ class RecordBuilder(msgspec.Struct, kw_only=True):
             readiness_check_ms=None if self.asked_at is None else 0,
             admission_wait_ms=_span_ms(self.asked_at, self.answered_at, now),
             upstream_duration_ms=_span_ms(self.attempted_at, self.upstream_ended_at, now),
-            time_to_first_content_ms=self._first_content_ms(),
+            time_to_first_content_ms=_span_ms(self.started_at, self.first_content_at),
             finish_reason=self.finish_reason,
             finish_reason_missing=self.is_finish_reason_missing,
             total_prompt_tokens=prompt,
             total_completion_tokens=answer,
             prompt_tokens_source=prompt_source,
             completion_tokens_source=answer_source,
-            cache_read_input_tokens=usage.cached_tokens,
+            cache_read_input_tokens=self.usage.cached_tokens,
             output_limit_requested=self.output_limit.requested,
             output_limit_applied=self.output_limit.applied,
-            output_limit_clamped=self.output_limit.is_clamped,
-            dropped_fields=recorded_names(self.dropped_fields),
+            output_limit_clamped=is_clamped,
+            dropped_fields=recorded_names(self.dropped_fields) if self.dropped_fields else (),
             config_sha256=self.config_sha256,
             router_version=self.router_version,
         )
 
-    def _prompt_tokens(self) -> tuple[int | None, TokenSource]:
-        """The engine's count; the prompt is looked at only for want of one."""
-        reported = self.usage.prompt_tokens
-        return _tokens(reported, self.prompt_tokens_estimate if reported is None else None)
+    def _tokens(self) -> tuple[int | None, TokenSource, int | None, TokenSource]:
+        """Prompt and answer: the engine's counts; only for want of one is an estimate looked at."""
+        prompt, prompt_source = self.usage.prompt_tokens, TokenSource.UPSTREAM
+        if prompt is None:
+            prompt, prompt_source = _estimated(self.prompt_tokens_estimate)
+        answer, answer_source = self.usage.completion_tokens, TokenSource.UPSTREAM
+        if answer is None:
+            answer, answer_source = _estimated(self.completion_tokens_estimate)
+        return prompt, prompt_source, answer, answer_source
 
     def _attempt(
-        self, ending: Ending, prompt_tokens: int | None, completion_tokens: int | None
+        self,
+        ending: Ending,
+        prompt_tokens: int | None,
+        completion_tokens: int | None,
+        *,
+        is_clamped: bool,
     ) -> Attempt | None:
         """The attempt on the chosen member, or the gate that a direct tier's request did not pass.
 
@@ -245,7 +255,7 @@ class RecordBuilder(msgspec.Struct, kw_only=True):
             )
         reason = ending.attempt
         is_served = reason is AttemptReason.SERVED
-        if is_served and self.output_limit.is_clamped:
+        if is_served and is_clamped:
             reason = AttemptReason.SERVED_OUTPUT_CLAMPED
         return Attempt(
             tier_id=tier.id,
@@ -271,37 +281,26 @@ class RecordBuilder(msgspec.Struct, kw_only=True):
         return None, None
 
     def _evidence(self) -> SchedulerEvidence | None:
-        """What a capacity tier ranked by; nothing for a tier that was not asked."""
-        if self._tier is None or not self._tier.is_capacity or self.asked_at is None:
+        """What a capacity tier ranked by; nothing if it was not asked."""
+        if self.asked_at is None:
             return None
         return NO_ELIGIBLE_MEMBER if self._member_id is None else evidence_of(self._schedule)
 
-    def _first_content_ms(self) -> int | None:
-        """From the request's start, as its caller felt it."""
-        if self.first_content_at is None:
-            return None
-        return _whole_ms(self.first_content_at - self.started_at)
 
+def _span_ms(
+    began_at: float | None, ended_at: float | None, now: float | None = None
+) -> int | None:
+    """How long something took, in whole milliseconds; None where it never began.
 
-def _rounded(unix_ts: float) -> float:
-    """To the millisecond. A quotient is the nearest number too, and had much cheaper."""
-    return round(unix_ts * 1000) / 1000
-
-
-def _span_ms(began_at: float | None, ended_at: float | None, now: float) -> int | None:
-    """How long something took, up to now if it never ended; None if it never began."""
-    if began_at is None:
+    What has not ended lasts until `now`; without a `now` there is nothing to say of it.
+    """
+    if ended_at is None:
+        ended_at = now
+    if began_at is None or ended_at is None:
         return None
-    return _whole_ms((now if ended_at is None else ended_at) - began_at)
-
-
-def _whole_ms(seconds: float) -> int:
+    seconds = ended_at - began_at
     return round(seconds * 1000) if seconds > 0 else 0
 
 
-def _tokens(reported: int | None, estimate: int | None) -> tuple[int | None, TokenSource]:
-    if reported is not None:
-        return reported, TokenSource.UPSTREAM
-    if estimate is not None:
-        return estimate, TokenSource.ESTIMATED
-    return None, TokenSource.UNKNOWN
+def _estimated(estimate: int | None) -> tuple[int | None, TokenSource]:
+    return estimate, TokenSource.UNKNOWN if estimate is None else TokenSource.ESTIMATED

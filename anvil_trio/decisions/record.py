@@ -39,7 +39,7 @@ _is_member_id = lru_cache(maxsize=1024)(is_identifier)  # they are few, and in e
 _ENCODER = msgspec.json.Encoder(order="sorted")
 
 
-class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+class Attempt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What came of the one member that was asked, or the gate that stood before it."""
 
     tier_id: str
@@ -50,13 +50,15 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     completion_tokens: int | None = None
 
 
-class DecisionRecord(msgspec.Struct, frozen=True, kw_only=True):
+class DecisionRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """How one request was decided and how it ended, in numbers and closed words only (R012).
 
     Times are whole milliseconds, `unix_ts` and `workload_*_at` seconds since 1970. None is "not
     known" or "did not happen", never 0. `replica_member_id` and `replica_selection` hold a valid
     pair or two Nones, whatever the maker said: see `checked_pair`. `replica_scheduler` is None
     unless it fits them, and `affinity_hit` is None without a member.
+
+    Thousands are kept and none can be in a cycle, so the garbage collector looks at none of them.
     """
 
     kind: RequestKind

@@ -18,7 +18,7 @@ _NO_ELIGIBLE_MEMBER = "no-eligible-member"
 _MAX_MEMBERS = 16
 
 
-class SchedulerScore(msgspec.Struct, frozen=True, kw_only=True):
+class SchedulerScore(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What one eligible member was ranked by before the reservation; history, not its load now."""
 
     member_id: str
@@ -30,7 +30,7 @@ class SchedulerScore(msgspec.Struct, frozen=True, kw_only=True):
     freshness: Freshness
 
 
-class SchedulerEvidence(msgspec.Struct, frozen=True, kw_only=True):
+class SchedulerEvidence(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Who was eligible, what each was ranked by, and who was taken; members sorted by id."""
 
     reason: str

@@ -68,7 +68,6 @@ def relay_reply(body: bytes, opening: bytes, model: str) -> RenderedReply:
         body=whole,
         finish_reason=ends[-1].reason,
         usage=counts[-1] if counts else Usage(),
-        has_content=any(isinstance(event, _CONTENT) for event in events),
     )
 
 

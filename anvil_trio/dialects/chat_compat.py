@@ -3,7 +3,7 @@
 A message is written anew only if one of its members must change, and then only that member.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -61,7 +61,8 @@ def shape_history(raw: msgspec.Raw, compat: Compat, roles: frozenset[str]) -> Hi
 
     Most have `roles` from which it is plain that none must: those are not decoded again.
     """
-    if _cannot_change(roles, compat):
+    changing = _CHANGING_BUT_SYSTEM if compat.system_position == "keep" else _CHANGING_ROLES
+    if changing.isdisjoint(roles):
         return History(raw, is_prefill=False)
     messages = MESSAGES.decode(raw)
     turns = list(map(_Turn, messages, items_of(raw)))
@@ -76,14 +77,6 @@ def shape_history(raw: msgspec.Raw, compat: Compat, roles: frozenset[str]) -> Hi
         messages=raw_of([turn.rendered() for turn in placed]) if is_changed else raw,
         is_prefill=is_prefill([turn.message for turn in placed]),
     )
-
-
-def _cannot_change(roles: Set[str], compat: Compat) -> bool:
-    """Whether it is plain from the roles alone that there is nothing to do."""
-    changing = _CHANGING_ROLES
-    if compat.system_position == "keep":
-        changing = _CHANGING_BUT_SYSTEM
-    return changing.isdisjoint(roles)
 
 
 def _change_members(turn: _Turn, compat: Compat) -> None:

@@ -166,12 +166,7 @@ def render_whole(events: Iterable[StreamEvent], model: str, *, created: int) -> 
     }
     if said.usage != Usage():
         reply["usage"] = render_usage(said.usage)
-    return RenderedReply(
-        body=encode(reply),
-        finish_reason=said.reason,
-        usage=said.usage,
-        has_content=bool(said.texts or said.thoughts or said.calls),
-    )
+    return RenderedReply(body=encode(reply), finish_reason=said.reason, usage=said.usage)
 
 
 def finish_reason(reason: FinishReason, *, has_calls: bool) -> str:

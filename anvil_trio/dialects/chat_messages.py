@@ -122,7 +122,7 @@ def facts_of(messages: Sequence[Message]) -> Facts:
         roles=frozenset(roles),
         media=Media(*map(kinds.count, _KINDS)) if kinds else _NO_MEDIA,
         has_tool_history=is_calling or not _ANSWERING_ROLES.isdisjoint(roles),
-        is_prefill=is_prefill(messages),
+        is_prefill="assistant" in roles and is_prefill(messages),
     )
 
 

@@ -15,6 +15,7 @@ from anvil_trio.dialects.chat_chunks import (
 from anvil_trio.dialects.engine_errors import error_problem
 from anvil_trio.dialects.ir import RenderedReply, Usage
 from anvil_trio.dialects.raw_json import (
+    ABSENT,
     encode,
     is_given,
     is_utf8,
@@ -39,10 +40,25 @@ def render_reply(body: bytes, model: str) -> RenderedReply:
 
     Raises UpstreamFailed if it is not a reply: malformed, without choices, or an error object.
     """
+    reason, edits = None, {}
     try:
-        return _rendered(body, encode(model))
+        reply = _read(body)
+        for place, choice in enumerate(reply.choices or ()):
+            reason, said = choice.finish_reason or reason, choice.message
+            assert said is not None, "each has one"
+            if said.tool_calls or said.reasoning or said.reasoning_text:
+                edit = _edit_of(said)
+                if edit is not None:
+                    edits[place] = edit
+        data = edit_choices(body, "message", edits) if edits else body
+        data = with_model(data, reply.model, encode(model))
     except _BROKEN:
         raise UpstreamFailed(problem(Code.UPSTREAM_ERROR)) from None
+    return RenderedReply(
+        body=data,
+        finish_reason=finish_reason_of(reason) if reason else None,
+        usage=_NO_USAGE if reply.usage is ABSENT else usage_of(reply.usage),
+    )
 
 
 def chunks_of(body: bytes) -> list[bytes]:
@@ -55,25 +71,6 @@ def chunks_of(body: bytes) -> list[bytes]:
         return _cut(body)
     except _BROKEN:
         raise UpstreamFailed(problem(Code.UPSTREAM_ERROR)) from None
-
-
-def _rendered(body: bytes, model: bytes) -> RenderedReply:
-    reply = _read(body)
-    reason, has_content, edits = None, False, {}
-    for place, choice in enumerate(reply.choices or ()):
-        assert choice.message is not None, "each has one"
-        reason = choice.finish_reason or reason
-        has_content = has_content or choice.message.says_something
-        edit = _edit_of(choice.message)
-        if edit is not None:
-            edits[place] = edit
-    data = edit_choices(body, "message", edits) if edits else body
-    return RenderedReply(
-        body=with_model(data, reply.model, model),
-        finish_reason=finish_reason_of(reason) if reason else None,
-        usage=usage_of(reply.usage) if is_given(reply.usage) else _NO_USAGE,
-        has_content=has_content,
-    )
 
 
 def _cut(body: bytes) -> list[bytes]:
@@ -100,18 +97,17 @@ def _read(body: bytes) -> Chunk:
     reply = CHUNK.decode(body)
     if reply.is_error:
         raise UpstreamFailed(error_problem(body))
-    choices = reply.choices
-    if not choices or None in [choice.message for choice in choices] or not is_utf8(body):
+    if not reply.choices or not (body.isascii() or is_utf8(body)):
         raise UpstreamFailed(problem(Code.UPSTREAM_ERROR))
+    for choice in reply.choices:
+        if choice.message is None:
+            raise UpstreamFailed(problem(Code.UPSTREAM_ERROR))
     return reply
 
 
 def _edit_of(message: Delta) -> DeltaEdit | None:
     """What must change in what one choice says, if anything must."""
-    reasoning = message.misplaced_reasoning
-    if not reasoning and not message.tool_calls:
-        return None
-    calls = {}
+    reasoning, calls = message.misplaced_reasoning, {}
     for place, call in enumerate(message.tool_calls or ()):
         if call.function is not None:
             mended = mended_arguments(call.function.arguments)

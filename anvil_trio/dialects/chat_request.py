@@ -97,22 +97,22 @@ def parse_request(body: bytes) -> ChatRequest | Problem:
     A null is as good as nothing. Fields that are not checked here are the engine's to judge.
     Never raises, whatever the body is.
     """
+    if not body.isascii() and not is_utf8(body):
+        return _NO_OBJECT
     try:
-        return _checked(body, members_of(body)) if is_utf8(body) else _NO_OBJECT
+        fields = members_of(body)
+        try:
+            asked = _BODY.decode(body)
+        except _BROKEN:
+            # Looked at one by one only to say which is at fault. If none is, it was the first value
+            # of one that was given twice.
+            fault = _fault_in(fields)
+            if fault is not None:
+                return fault
+            asked = _BODY.decode(encode(fields))
+        return _request(asked, fields)
     except _BROKEN:
         return _NO_OBJECT
-
-
-def _checked(body: bytes, fields: dict[str, msgspec.Raw]) -> ChatRequest | Problem:
-    """The request, if each field is right. Raises for a body that is nested too deeply.
-
-    All fields are decoded at once, and one by one only to say which is at fault. If none is, it was
-    the first value of one that was given twice.
-    """
-    try:
-        return _request(_BODY.decode(body), fields)
-    except _BROKEN:
-        return _fault_in(fields) or _request(_BODY.decode(encode(fields)), fields)
 
 
 def _request(asked: _Body, fields: dict[str, msgspec.Raw]) -> ChatRequest:

@@ -159,7 +159,6 @@ class RenderedReply(msgspec.Struct, frozen=True):
     body: bytes
     finish_reason: FinishReason | None
     usage: Usage
-    has_content: bool
     completion_estimate: int | None = None  # as in StreamTranslator
 
     def __repr__(self) -> str:

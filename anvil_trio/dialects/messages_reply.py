@@ -118,7 +118,6 @@ def render_reply(
         body=encode(message),
         finish_reason=said.end.reason,
         usage=said.usage,
-        has_content=bool(said.blocks),
         completion_estimate=(
             estimate_completion(said.said_bytes) if said.usage.completion_tokens is None else None
         ),

@@ -10,12 +10,8 @@ from anvil_trio.config.model import Tier
 from anvil_trio.dialects import chat_errors, engines, responses_request
 from anvil_trio.dialects.engines import events_in, new_decoder
 from anvil_trio.dialects.events import (
-    ArgumentsDelta,
-    CallBegan,
     Finished,
-    ReasoningDelta,
     StreamEvent,
-    TextDelta,
     UsageReported,
 )
 from anvil_trio.dialects.ir import (
@@ -66,7 +62,6 @@ class Responses:
             body=encoder.whole().body,
             finish_reason=_finish_reason_in(events),
             usage=_usage_in(events),
-            has_content=any(isinstance(event, _CONTENT) for event in events),
             completion_estimate=encoder.completion_estimate,
         )
 
@@ -104,9 +99,6 @@ class Responses:
 def render_input_tokens(tokens: int) -> bytes:
     """The body of a count."""
     return encode({"object": "response.input_tokens", "input_tokens": tokens})
-
-
-_CONTENT = (TextDelta, ReasoningDelta, CallBegan, ArgumentsDelta)
 
 
 def _renamed(what: Problem) -> Problem:

@@ -32,8 +32,14 @@ NULL = msgspec.Raw(b"null")
 
 encode = msgspec.json.Encoder().encode
 
-_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_ITEMS = msgspec.json.Decoder(list[msgspec.Raw])
+members_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+"""The members of a JSON object in their order; of a name given twice the last value counts.
+
+Raises msgspec.DecodeError, or RecursionError for text nested beyond reason.
+"""
+
+items_of = msgspec.json.Decoder(list[msgspec.Raw]).decode
+"""The items of a JSON array. Raises as `members_of`."""
 
 
 def is_given(raw: msgspec.Raw) -> bool:
@@ -79,19 +85,6 @@ def is_utf8(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def members_of(data: bytes) -> dict[str, msgspec.Raw]:
-    """The members of a JSON object in their order; of a name given twice the last value counts.
-
-    Raises msgspec.DecodeError, or RecursionError for text nested beyond reason.
-    """
-    return _MEMBERS.decode(data)
-
-
-def items_of(data: bytes) -> list[msgspec.Raw]:
-    """The items of a JSON array. Raises as `members_of`."""
-    return _ITEMS.decode(data)
 
 
 def with_members(data: bytes, changes: Mapping[str, msgspec.Raw | None]) -> msgspec.Raw:

@@ -19,7 +19,7 @@ from anvil_trio.exchange.closing import Closing, unheard
 from anvil_trio.exchange.generation import Generation
 from anvil_trio.exchange.house import House
 from anvil_trio.exchange.metering import count_request
-from anvil_trio.exchange.outcome import UPSTREAM_FAILURES, Outcome, ending_of
+from anvil_trio.exchange.outcome import ENDINGS, UPSTREAM_FAILURES, Outcome
 from anvil_trio.exchange.relay import lapsed
 from anvil_trio.exchange.watch import Cut, Watch
 from anvil_trio.log_events import LogEvent, log_event
@@ -124,7 +124,7 @@ class Exchange(ABC, Generic[Asking]):
     def _write_record(self, outcome: Outcome) -> None:
         self._record.response_bytes = self._caller.bytes_sent
         record = self._record.finish(
-            ending_of(outcome), now=self._watch.now(), unix_ts=self._house.wall_clock()
+            ENDINGS[outcome], now=self._watch.now(), unix_ts=self._house.wall_clock()
         )
         self._house.log.record(record)
         count_request(self._house.meters, outcome, record, self._watch.mean_gap_s)

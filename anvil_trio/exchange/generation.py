@@ -72,7 +72,8 @@ class Generation:
         The tier of an upstream-owned route is as its engine serves it now; without a model while
         that is not known.
         """
-        route = self.routes.get(normalise_alias(model))
+        # Most callers spell the alias as it is kept.
+        route = self.routes.get(Alias(model)) or self.routes.get(normalise_alias(model))
         if route is None or not route.tier.is_upstream_owned:
             return route
         verdict = self.verdict_of(TierId(route.tier.id), DIRECT_MEMBER)

@@ -3,7 +3,7 @@
 from anvil_trio.config.model import RouterConfig
 from anvil_trio.decisions.record import DecisionRecord
 from anvil_trio.decisions.words import AttemptOutcome, WorkloadOutcome
-from anvil_trio.exchange.outcome import Outcome, ending_of
+from anvil_trio.exchange.outcome import ENDINGS, Outcome
 from anvil_trio.meters.board import DISCONNECTED, NO_TIER, STALLED, MemberMeters, Meters
 from anvil_trio.names import DIRECT_MEMBER
 
@@ -12,7 +12,7 @@ __all__ = ["REFUSALS", "count_request", "make_meters"]
 REFUSALS = tuple(
     outcome.value
     for outcome in Outcome
-    if ending_of(outcome).workload_outcome is WorkloadOutcome.REJECTED
+    if ENDINGS[outcome].workload_outcome is WorkloadOutcome.REJECTED
 )
 """Every word for which a request may be refused."""
 
@@ -35,17 +35,17 @@ def count_request(
     """
     tier_id = record.requested_tier or NO_TIER
     route = meters.routes[record.route, tier_id]
-    route.requests[record.workload_outcome].add()
+    route.requests[record.workload_outcome].value += 1
     if outcome in route.refusals:  # a word is its own key
-        route.refusals[outcome].add()
+        route.refusals[outcome].value += 1
     elif outcome in _LEFT:
-        route.left[_LEFT[outcome]].add()
+        route.left[_LEFT[outcome]].value += 1
     if record.admission_wait_ms is not None:
         meters.waits[tier_id].observe(record.admission_wait_ms / 1000)
     for attempt in record.attempts:
         member = meters.members.get((tier_id, record.replica_member_id or DIRECT_MEMBER))
         if member is not None and attempt.outcome is not AttemptOutcome.SKIPPED:
-            member.attempts[attempt.reason].add()
+            member.attempts[attempt.reason].value += 1
             _count_attempt(member, record, mean_gap_s)
 
 

@@ -1,14 +1,16 @@
 """Every way in which a request can end, and what the record says of it. Nothing else ends one."""
 
+from collections.abc import Mapping
 from enum import StrEnum
+from types import MappingProxyType
 
 from anvil_trio.decisions.words import AttemptReason, Ending, WorkloadOutcome
 from anvil_trio.errors import Code, Problem
 
 __all__ = [
+    "ENDINGS",
     "UPSTREAM_FAILURES",
     "Outcome",
-    "ending_of",
     "outcome_of_failure",
     "outcome_of_rejection",
 ]
@@ -60,7 +62,7 @@ def _refused(reason: AttemptReason | None = None) -> Ending:
 # A deadline that fires after dispatch is the engine's failure in the attempt, whose reasons are
 # few, and a timeout for the caller. A wait that was refused is a rejection and no timeout: it says
 # that the tier was full, and no engine was asked.
-_ENDINGS: dict[Outcome, Ending] = {
+ENDINGS: Mapping[Outcome, Ending] = MappingProxyType({
     Outcome.SERVED: Ending(WorkloadOutcome.SUCCESS, AttemptReason.SERVED),
     Outcome.BACKEND_ERROR: Ending(WorkloadOutcome.ERROR, AttemptReason.BACKEND_ERROR),
     Outcome.CONNECT_TIMEOUT: Ending(WorkloadOutcome.TIMEOUT, AttemptReason.BACKEND_ERROR),
@@ -84,7 +86,8 @@ _ENDINGS: dict[Outcome, Ending] = {
     Outcome.QUIESCED: _refused(AttemptReason.QUIESCED),
     Outcome.NOT_ADMITTED: _refused(AttemptReason.UNAVAILABLE),
     Outcome.ADMISSION_TIMEOUT: _refused(AttemptReason.ADMISSION_TIMEOUT),
-}
+})
+"""What the record says of a request that ended in this way; every outcome has an answer."""
 
 _FAILURES: dict[Code, Outcome] = {
     Code.CONNECT_TIMEOUT: Outcome.CONNECT_TIMEOUT,
@@ -110,11 +113,6 @@ _REJECTIONS: dict[Code, Outcome] = {
     Code.REQUEST_TIMEOUT: Outcome.REQUEST_TIMEOUT,
     Code.INTERNAL_ERROR: Outcome.INTERNAL_ERROR,
 }
-
-
-def ending_of(outcome: Outcome) -> Ending:
-    """What the record says of a request that ended in this way; every outcome has an answer."""
-    return _ENDINGS[outcome]
 
 
 def outcome_of_rejection(what: Problem) -> Outcome:

@@ -119,7 +119,7 @@ class Meters:
     def probed(self, tier_id: TierId, member_id: MemberId, *, is_ready: bool) -> None:
         """A probe has ended; a timeout that changes no verdict yet is a failure too."""
         if not is_ready:
-            self._members[tier_id, member_id].probe_failures.add()
+            self._members[tier_id, member_id].probe_failures.value += 1
 
     def _new_route(self) -> RouteMeters:
         return RouteMeters(

@@ -10,16 +10,12 @@ __all__ = ["Spread", "Tally"]
 
 
 class Tally:
-    """How often something happened. It only rises."""
+    """How often something happened. It only rises: whoever counts adds to its `value`."""
 
     __slots__ = ("value",)
 
     def __init__(self) -> None:
         self.value = 0
-
-    def add(self, number: int = 1) -> None:
-        """So many more."""
-        self.value += number
 
 
 class Spread:

@@ -202,9 +202,13 @@ class Inbox:
             self.on_gone()
 
     def end(self) -> None:
-        """The application has ended: what it did not read is dropped."""
+        """The application has ended: what it did not read is dropped, and so is all it could call.
+
+        Whatever that was knows this inbox. Kept, each request would be garbage in a cycle.
+        """
         self._messages.clear()
         self._finish()
+        self.on_gone = self.wanted = self.direct = self.sender = None
 
     def _finish(self) -> None:
         self._is_over = True

@@ -7,7 +7,7 @@ import pytest
 
 from anvil_trio.decisions.record import render_line
 from anvil_trio.decisions.words import AttemptOutcome, AttemptReason, RequestKind, Selection
-from anvil_trio.exchange.outcome import Outcome, ending_of
+from anvil_trio.exchange.outcome import ENDINGS, Outcome
 from anvil_trio.web.observe import VIEWS
 from anvil_trio.web.openapi import describe
 from anvil_trio.web.router import ROUTES
@@ -89,7 +89,7 @@ def test_the_page_says_of_every_ending_what_the_record_holds():
             "" if ending.refusal is None else f"`{ending.refusal.value}`",
         ]
         for outcome in Outcome
-        for ending in [ending_of(outcome)]
+        for ending in [ENDINGS[outcome]]
     ]
     assert table("outcome |") == shown
 

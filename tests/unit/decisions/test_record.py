@@ -1,3 +1,4 @@
+import gc
 import json
 
 import msgspec
@@ -194,3 +195,11 @@ def test_a_record_cannot_be_changed():
     """A record is frozen once made."""
     with pytest.raises(AttributeError):
         setattr(record(), "route", "other")  # noqa: B010 - a type checker sees it too
+
+
+def test_the_garbage_collector_looks_at_no_record():
+    """Neither at a record nor at what is made for it alone: it costs a collection nothing."""
+    kept = ranked_record()
+    evidence = kept.replica_scheduler
+    assert evidence is not None
+    assert not any(map(gc.is_tracked, (kept, *kept.attempts, evidence, *evidence.scores)))

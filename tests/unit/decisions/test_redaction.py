@@ -2,14 +2,13 @@ import pytest
 
 from anvil_trio.decisions.builder import CallerIds, RecordBuilder
 from anvil_trio.decisions.record import render_line
-from anvil_trio.exchange.outcome import Outcome, ending_of
+from anvil_trio.exchange.outcome import ENDINGS
 from anvil_trio.names import DIRECT_MEMBER, Alias, MemberId, RequestId
 from tests.unit.views.samples import CANARY, canary, direct_tier, replica_tier
 
 STRANGE = CallerIds(
     *(f"{canary(place)} with a blank" for place in ("id", "session", "run", "task"))
 )
-ENDINGS = [ending_of(outcome) for outcome in Outcome]
 
 
 def begun() -> RecordBuilder:
@@ -29,7 +28,7 @@ def line_of(made: RecordBuilder, ending) -> str:
     return render_line(made.finish(ending, now=1.0, unix_ts=1.0)).decode().lower()
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("ending", ENDINGS.values())
 @pytest.mark.parametrize(
     ("tier", "member_id"),
     [
@@ -47,7 +46,7 @@ def test_a_dispatched_request_leaves_no_private_text(tier, member_id, ending):
     assert CANARY not in line_of(made, ending)
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("ending", ENDINGS.values())
 def test_a_refused_request_leaves_no_private_text(ending):
     """R012: a request for an unknown model keeps nothing of what its caller wrote."""
     made = begun()

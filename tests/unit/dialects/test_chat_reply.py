@@ -29,15 +29,16 @@ def test_finish_reason_and_usage_are_learnt():
     """From the engines' real replies."""
     made = render_reply(captured("llamacpp-tools.json"), "a")
     assert (made.finish_reason, made.usage) == (FinishReason.TOOL_CALLS, Usage(287, 6, 0, None))
-    assert made.has_content
     made = render_reply(captured("vllm-think.json"), "a")
     assert (made.finish_reason, made.usage) == (FinishReason.STOP, Usage(23, 8, None, 3))
 
 
 def test_a_reply_without_reason_or_usage_is_a_reply():
-    """Both are unknown, and a message that says nothing has no content."""
+    """Both are unknown, whether they are left out or are nothing at all."""
     made = render_reply(reply({"role": "assistant", "content": None}, None), "a")
-    assert (made.finish_reason, made.usage, made.has_content) == (None, Usage(), False)
+    assert (made.finish_reason, made.usage) == (None, Usage())
+    made = render_reply(reply({"role": "assistant", "content": "x"}, None, usage=None), "a")
+    assert (made.finish_reason, made.usage) == (None, Usage())
 
 
 def test_the_dialect_answers_in_the_callers_spelling():

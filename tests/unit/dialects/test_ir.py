@@ -21,7 +21,7 @@ def test_nothing_of_a_request_or_a_reply_is_shown():
         repr(asked.prompt),
         repr(facts_of(MESSAGES.decode(asked.fields["messages"]))),
         repr(RenderedRequest(body)),
-        repr(RenderedReply(body, None, Usage(), has_content=True)),
+        repr(RenderedReply(body, None, Usage())),
     ]
     assert shown == [
         "ChatRequest()",

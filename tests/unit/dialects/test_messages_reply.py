@@ -83,13 +83,12 @@ def test_the_record_learns_of_a_reply():
     """Finish reason and counts are the engine's own, never estimates."""
     made = MESSAGES.render_reply(captured("llamacpp-tools.json"), asked(), tier())
     assert made.finish_reason is FinishReason.TOOL_CALLS
-    assert made.has_content
     assert made.usage.prompt_tokens is not None
     (block,) = json.loads(made.body)["content"]
     assert (block["name"], block["input"]) == ("get_weather", {"city": "Paris"})
     bare = b'{"choices":[{"message":{"content":""},"finish_reason":"stop"}]}'
     made = MESSAGES.render_reply(bare, asked(), tier())
-    assert (made.has_content, made.usage) == (False, Usage())
+    assert made.usage == Usage()
 
 
 def test_thoughts_of_an_engine_are_kept():

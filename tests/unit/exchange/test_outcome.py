@@ -3,8 +3,8 @@ import pytest
 from anvil_trio.decisions.words import AttemptReason, WorkloadOutcome
 from anvil_trio.errors import Code, problem
 from anvil_trio.exchange.outcome import (
+    ENDINGS,
     Outcome,
-    ending_of,
     outcome_of_failure,
     outcome_of_rejection,
 )
@@ -20,7 +20,7 @@ AFTER_DISPATCH = {
 @pytest.mark.parametrize("outcome", Outcome)
 def test_every_outcome_says_what_the_record_holds(outcome):
     """The table is total: one ending each, with a dispatched reason and maybe a gate."""
-    ending = ending_of(outcome)
+    ending = ENDINGS[outcome]
     assert ending.attempt in AFTER_DISPATCH
     assert ending.refusal not in AFTER_DISPATCH
 
@@ -28,7 +28,7 @@ def test_every_outcome_says_what_the_record_holds(outcome):
 @pytest.mark.parametrize("outcome", Outcome)
 def test_only_a_served_request_succeeds(outcome):
     """Success in the record and a served attempt mean the same one outcome."""
-    ending = ending_of(outcome)
+    ending = ENDINGS[outcome]
     is_served = outcome is Outcome.SERVED
     assert (ending.attempt is AttemptReason.SERVED) is is_served
     assert (ending.workload_outcome is WorkloadOutcome.SUCCESS) is is_served
@@ -37,7 +37,7 @@ def test_only_a_served_request_succeeds(outcome):
 @pytest.mark.parametrize("outcome", Outcome)
 def test_only_a_refusal_names_a_gate(outcome):
     """A gate is named only where the request was rejected."""
-    ending = ending_of(outcome)
+    ending = ENDINGS[outcome]
     if ending.refusal is not None:
         assert ending.workload_outcome is WorkloadOutcome.REJECTED
 
@@ -63,7 +63,7 @@ def test_only_a_refusal_names_a_gate(outcome):
 )
 def test_after_dispatch_the_attempt_says_whose_fault_it_was(outcome, workload, reason):
     """The engine's failures, the client's leaving and the router's own ends are told apart."""
-    ending = ending_of(outcome)
+    ending = ENDINGS[outcome]
     assert (ending.workload_outcome, ending.attempt) == (workload, reason)
 
 
@@ -84,7 +84,7 @@ def test_after_dispatch_the_attempt_says_whose_fault_it_was(outcome, workload, r
 )
 def test_a_refusal_names_the_gate_where_a_tier_was_known(outcome, gate):
     """What is refused before a tier is known names no gate; a full tier is a rejection."""
-    ending = ending_of(outcome)
+    ending = ENDINGS[outcome]
     assert (ending.workload_outcome, ending.refusal) == (WorkloadOutcome.REJECTED, gate)
 
 

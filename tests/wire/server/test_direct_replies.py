@@ -1,6 +1,9 @@
 """What a connection does for an application that knows it: whole replies, and one task for all."""
 
+import gc
+from collections.abc import Iterator
 from contextvars import ContextVar
+from weakref import ref
 
 import pytest
 import trio
@@ -80,6 +83,45 @@ async def test_one_task_serves_a_connections_requests():
             await client.read_until(b"done")
     assert visits == [1, 1, 1]
     assert len(set(tasks)) == 1
+
+
+class Life:
+    """What an application keeps of a request: it knows the client, who knows how to end it."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.client = client_of(scope)
+        self.client.on_gone = self.end
+
+    def end(self) -> None:
+        """The client has left."""
+
+
+@pytest.fixture
+def no_collector() -> Iterator[None]:
+    """A block in which nothing that is in a cycle is freed."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collector")
+async def test_a_request_that_is_over_is_no_garbage():
+    """`Inbox.end`: all of it is freed at once, and no collector is needed for that."""
+    lives: list[ref[Life]] = []
+
+    async def handler(scope: Scope, receive: Receive, send: Send) -> None:
+        lives.append(ref(Life(scope)))
+        await read_body(receive)
+        if len(lives) == 1:
+            direct_of(scope).answer(200, [(b"content-length", b"4")], b"done")
+        else:
+            await reply(send, b"done")
+
+    async with serving(handler) as served, await served.connect() as client:
+        for _ in range(2):
+            await client.send(post())
+            await client.read_until(b"done")
+        await until(lambda: [life() for life in lives] == [None, None])
 
 
 async def test_a_connection_that_ends_leaves_no_task():
