@@ -41,10 +41,10 @@ class Arrivals:
             self._epoll.close()
 
     def watch(self, descriptor: int, listener: "Listener") -> None:
-        """Tell `listener` whenever there is something to read, until `forget`."""
-        self._watched[descriptor] = listener
+        """Tell `listener` whenever there is something to read, until `forget`. Raises OSError."""
         if not self._epoll.closed:
             self._epoll.register(descriptor, select.EPOLLIN)
+        self._watched[descriptor] = listener
 
     def forget(self, descriptor: int) -> None:
         """No more. The socket must still be open."""
@@ -80,6 +80,7 @@ class Listener:
         """
         if self._descriptor < 0:
             raise trio.ClosedResourceError
+        assert self._task is None, "one task at a time listens"
         if not self._is_watched:
             self._arrivals.watch(self._descriptor, self)
             self._is_watched = True
