@@ -307,7 +307,12 @@ async def test_what_is_heard_may_close_the_connection(arrivals, pair, enough):
     """As where a write finds that it is broken; enough or not, who listens is told that."""
     (ours, theirs), (other, others) = pair(), pair()
     listener = Listener(arrivals, ours, 100)
-    ear = Ear(enough, then=lambda _: (listener.close(), ours.close()))
+
+    def close(_: bytes) -> None:
+        listener.close()
+        ours.close()
+
+    ear = Ear(enough, then=close)
     theirs.send(b"x")
     with pytest.raises(trio.ClosedResourceError):
         await ear.listen_by(listener)
