@@ -106,21 +106,20 @@ class Actor(Generic[Message, Reply]):
         """
         with trio.CancelScope(shield=True):
             try:
-                await self._serve(on_crash)
+                await self.mailbox.serve(self._act)
+            except Exception as bug:  # noqa: BLE001 - of any kind: it fences this actor, no other
+                self._fall_back()
+                on_crash(self.name, bug)
+                await self.mailbox.serve(self._act)
             finally:
                 for endpoint in self._endpoints.values():
                     endpoint.stop()
 
-    async def _serve(self, on_crash: OnCrash) -> None:
-        try:
-            await self.mailbox.serve(self._act)
-        except Exception as bug:  # noqa: BLE001 - of any kind: it fences this actor and no other
-            self.machine = self._fence()
-            for endpoint in self._endpoints.values():
-                for question in endpoint.questions():
-                    self._act(question)
-            on_crash(self.name, bug)
-            await self.mailbox.serve(self._act)
+    def _fall_back(self) -> None:
+        self.machine = self._fence()
+        for endpoint in self._endpoints.values():
+            for question in endpoint.questions():
+                self._act(question)
 
     def _act(self, message: Message | Common) -> None:
         for ticket, reply in self.machine.handle(message):

@@ -1,7 +1,8 @@
 """One owner's side of a conversation with an actor: it asks, and every question has one end."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import count
 from typing import Generic, TypeVar
 
 import outcome
@@ -26,29 +27,23 @@ class Caller(Generic[Message, Reply]):
     `grant` is the type of the reply that gives something which must be given back. When such a
     reply meets a question whose asker has left, it is released here and then, so that a grant is
     never lost, wherever the actor lives.
+
+    `tickets` never end, and none is there twice. `tell` posts a message that nobody waits for; it
+    never waits and never raises.
     """
 
     def __init__(
         self,
         owner: OwnerId,
-        post: Callable[[Message | Common], None],
+        tell: Callable[[Message | Common], None],
         grant: type,
     ) -> None:
         self.owner = owner
-        self._post = post
+        self.tickets: Iterator[Ticket] = map(partial(Ticket, owner), count(1))
+        self.tell = tell
         self._grant = grant
-        self._last_number = 0
         self._asked: dict[Ticket, tuple[Message | Common, ReplySlot[Reply]]] = {}
         self._is_stopped = False
-
-    def next_ticket(self) -> Ticket:
-        """A ticket that this owner has never used."""
-        self._last_number += 1
-        return Ticket(self.owner, self._last_number)
-
-    def tell(self, message: Message | Common) -> None:
-        """Post a message that nobody waits for; never waits, never raises."""
-        self._post(message)
 
     async def ask(self, ticket: Ticket, question: Message | Common) -> Reply:
         """The actor's answer to a question that carries `ticket`.
@@ -61,7 +56,7 @@ class Caller(Generic[Message, Reply]):
             raise ActorStopped
         slot: ReplySlot[Reply] = ReplySlot()
         self._asked[ticket] = (question, slot)
-        self._post(question)
+        self.tell(question)
         return await slot.wait(partial(self._abandon, ticket))
 
     def deliver(self, ticket: Ticket, reply: Reply) -> None:
@@ -70,7 +65,7 @@ class Caller(Generic[Message, Reply]):
         if asked is not None:
             asked[1].fill(outcome.Value(reply))
         elif isinstance(reply, self._grant):
-            self._post(Release(ticket))
+            self.tell(Release(ticket))
 
     def questions(self) -> Sequence[Message | Common]:
         """The questions that wait for an answer, read by the actor or not."""
@@ -85,4 +80,4 @@ class Caller(Generic[Message, Reply]):
 
     def _abandon(self, ticket: Ticket) -> None:
         del self._asked[ticket]
-        self._post(Withdraw(ticket))
+        self.tell(Withdraw(ticket))

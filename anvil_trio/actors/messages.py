@@ -1,7 +1,6 @@
 """What every actor hears and answers. Plain data: a mailbox may one day be a socket."""
 
 from enum import StrEnum
-from typing import NamedTuple
 
 import msgspec
 
@@ -19,7 +18,7 @@ __all__ = [
 ]
 
 
-class Ticket(NamedTuple):
+class Ticket(msgspec.Struct, frozen=True):
     """One question of one owner, and the key of whatever the answer gave it.
 
     An owner is one handle, in this process or another; it never uses a number twice.

@@ -40,7 +40,7 @@ class AdmissionHandle:
         If cancelled before the answer, nothing is held; once admitted, the permit is returned,
         cancelled or not: enter it before the next `await`.
         """
-        ticket = self._caller.next_ticket()
+        ticket = next(self._caller.tickets)
         question = Enter(ticket, client_id)
         answers = self._actor.act_now(question) if self._actor.is_hasty else None
         if answers is None:
@@ -58,7 +58,7 @@ class AdmissionHandle:
 
     async def inspect(self) -> AdmissionSnapshot:
         """Who is inside at one moment."""
-        ticket = self._caller.next_ticket()
+        ticket = next(self._caller.tickets)
         reply = await self._caller.ask(ticket, Inspect(ticket))
         assert isinstance(reply, AdmissionSnapshot)
         return reply

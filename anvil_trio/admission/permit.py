@@ -7,5 +7,3 @@ __all__ = ["Permit"]
 
 class Permit(Held):
     """One place among `max_concurrency`, held inside `with` and given back exactly once."""
-
-    __slots__ = ()

@@ -1,6 +1,5 @@
 """The front door's state: how many requests are inside, and whose. Pure."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
@@ -43,21 +42,12 @@ class AdmissionState:
         self._max_concurrency = max_concurrency
         self._budgets = budgets
         self._permits: Ledger[ClientId] = Ledger()
-        self._active: Counter[ClientId] = Counter()
+        self._active: dict[ClientId, int] = {}  # nobody with none
 
     def handle(self, message: AdmissionMessage) -> Replies:
         """Take one message; the answer that is due now. Completes, or raises unchanged."""
-        return () if self._permits.ignores(message) else self._answer(message)
-
-    def snapshot(self) -> AdmissionSnapshot:
-        """The counters at this moment."""
-        return AdmissionSnapshot(
-            active=len(self._permits),
-            max_concurrency=self._max_concurrency,
-            active_by_client=MappingProxyType(dict(self._active)),
-        )
-
-    def _answer(self, message: AdmissionMessage) -> Replies:
+        if self._permits.gone and self._permits.ignores(message):
+            return ()
         match message:
             case Enter(ticket, client_id):
                 return [(ticket, self._enter(ticket, client_id))]
@@ -72,16 +62,25 @@ class AdmissionState:
                 pass  # Withdraw: its Enter was answered already; a grant that met nobody comes back
         return ()
 
+    def snapshot(self) -> AdmissionSnapshot:
+        """The counters at this moment."""
+        return AdmissionSnapshot(
+            active=len(self._permits),
+            max_concurrency=self._max_concurrency,
+            active_by_client=MappingProxyType(dict(self._active)),
+        )
+
     def _enter(self, ticket: Ticket, client_id: ClientId) -> Admitted | Refused:
         # The client's own budget comes first: how full the house is must not change what it is told
         # of itself.
         budget = self._budgets.get(client_id)
-        if budget is not None and self._active[client_id] >= budget:
+        active = self._active.get(client_id, 0)
+        if budget is not None and active >= budget:
             return Refused(RefusalReason.CLIENT_BUSY)
         if len(self._permits) >= self._max_concurrency:
             return Refused(RefusalReason.SERVER_BUSY)
         self._permits.hold(ticket, client_id)
-        self._active[client_id] += 1
+        self._active[client_id] = active + 1
         return Admitted()
 
     def _leave(self, client_id: ClientId) -> None:

@@ -53,16 +53,16 @@ class TierHandle:
         A `session_id` asks for the session's own member wherever the tier's order sees no
         difference between members; it never waits for one.
         """
-        ticket = self._caller.next_ticket()
+        ticket = next(self._caller.tickets)
         reply = await self._caller.ask(ticket, Acquire(ticket, client_id, session_id))
         if isinstance(reply, Granted):
-            return Lease(ticket, reply.member_id, self._caller.tell, reply.schedule)
+            return Lease(ticket, self._caller.tell, reply.member_id, reply.schedule)
         assert isinstance(reply, Refused)
         return reply
 
     async def inspect(self) -> TierSnapshot:
         """The tier's counters at one moment after everything this handle has told it."""
-        ticket = self._caller.next_ticket()
+        ticket = next(self._caller.tickets)
         reply = await self._caller.ask(ticket, Inspect(ticket))
         assert isinstance(reply, TierSnapshot)
         return reply
@@ -73,7 +73,7 @@ class TierHandle:
         Refused at once, or as soon as it is readmitted, if what is drained is not quiesced. Many
         may wait. If cancelled, only the waiting ends: the tier stays quiesced.
         """
-        ticket = self._caller.next_ticket()
+        ticket = next(self._caller.tickets)
         reply = await self._caller.ask(ticket, Drain(ticket, member_id))
         assert isinstance(reply, Drained | Refused)
         return reply

@@ -65,29 +65,13 @@ class TierState:
 
     def handle(self, message: TierMessage) -> Replies:
         """Take one message; the answers that are due now. Completes, or raises unchanged."""
-        return () if self._leases.ignores(message) else self._answer(message)
-
-    def snapshot(self) -> TierSnapshot:
-        """The counters at this moment."""
-        draining = self._drains.values()
-        return TierSnapshot(
-            tier_id=self._tier_id,
-            phase=TierPhase.QUIESCED if self._is_quiesced else TierPhase.ADMITTING,
-            active=len(self._leases),
-            waiting=len(self._line),
-            max_concurrency=self._ceiling,
-            is_draining=None in draining,
-            members=self._members.snapshots(frozenset(m for m in draining if m is not None)),
-            waiting_by_client=MappingProxyType(self._line.by_client()),
-        )
-
-    def _answer(self, message: TierMessage) -> Replies:
+        if self._leases.gone and self._leases.ignores(message):
+            return ()
         match message:
             case Acquire():
                 return self._acquire(message)
             case Release(ticket):
                 self._members.release(self._leases.give_back(ticket))
-                return self._settle()
             case Withdraw(ticket):
                 self._line.leave(ticket)
                 self._drains.pop(ticket, None)
@@ -98,22 +82,36 @@ class TierState:
                 return [(ticket, self.snapshot())]
             case _:
                 self._change(message)
-                return self._settle()
+        return self._settle()
+
+    def snapshot(self) -> TierSnapshot:
+        """The counters at this moment."""
+        draining = self._drains.values()
+        return TierSnapshot(
+            tier_id=self._tier_id,
+            phase=TierPhase.QUIESCED if self._is_quiesced else TierPhase.ADMITTING,
+            active=len(self._leases),
+            waiting=len(self._line.waiting),
+            max_concurrency=self._ceiling,
+            is_draining=None in draining,
+            members=self._members.snapshots(frozenset(m for m in draining if m is not None)),
+            waiting_by_client=MappingProxyType(self._line.by_client()),
+        )
 
     def _acquire(self, message: Acquire) -> Replies:
         ticket = message.ticket
         if ticket in self._withdrawn:
             return ()
+        # Nobody is overtaken: while somebody waits there is no place.
+        granted = self._grant(message)
+        if granted is not None:
+            return [granted]
         refusal = self._refusal()
         if refusal is not None:
             return [(ticket, refusal)]
-        # Nobody is overtaken: while somebody waits there is no place.
-        granted = self._grant(message)
-        if granted is None:
-            assert ticket not in self._leases, "a ticket asks once"
-            self._line.join(message)
-            return ()
-        return [granted]
+        assert ticket not in self._leases, "a ticket asks once"
+        self._line.join(message)
+        return ()
 
     def _drain(self, message: Drain) -> Replies:
         if message.member_id is not None and self._members.find(message.member_id) is None:
@@ -164,7 +162,7 @@ class TierState:
     def _settle(self) -> Replies:
         """Make the invariants true again after any change, and say to whom that matters."""
         replies: list[tuple[Ticket, TierReply]] = []
-        if self._line:
+        if self._line.waiting:
             replies.extend(self._settle_line())
         if self._drains:
             replies.extend(self._settle_drains())
@@ -189,8 +187,8 @@ class TierState:
         return self._ceiling is not None and len(self._leases) >= self._ceiling
 
     def _grant(self, asked: Acquire) -> tuple[Ticket, Granted] | None:
-        """Reserve the member that is next for this question; None if there is none."""
-        if self._is_full:
+        """Reserve the member that is next for this question; None if there is none, or quiesced."""
+        if self._is_quiesced or self._is_full:
             return None
         choice = self._members.choose(self._cursor, asked.session_id)
         if choice is None:

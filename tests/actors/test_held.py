@@ -52,3 +52,11 @@ def test_what_is_forgotten_is_given_back_with_a_warning():
     with pytest.warns(ResourceWarning, match="dropped"):
         Held(TICKET, told.append)
     assert told == [Release(TICKET)]
+
+
+def test_two_grants_are_never_the_same():
+    """What holds a place stands for itself, whatever another says of the same ticket."""
+    one, other = (Held(TICKET, lambda _: None) for _ in range(2))
+    with one, other:
+        assert one != other
+        assert {one: 1, other: 2}[other] == 2

@@ -54,7 +54,7 @@ async def test_a_grant_that_meets_nobody_is_given_back():
         tier = actor.handle(OwnerId(1))
         tier.set_readiness(Readiness(1, frozenset({A, B})))
         seen = await tier.inspect()
-        actor.mailbox.post(Acquire(tier._caller.next_ticket(), CLIENT))
+        actor.mailbox.post(Acquire(next(tier._caller.tickets), CLIENT))
         seen = await tier.inspect()
         assert seen.active == 1
         assert (await tier.inspect()).active == 0
@@ -185,6 +185,6 @@ async def test_a_fenced_tier_does_not_answer_an_owner_that_has_gone():
         actor.machine = Broken()
         assert await ours.acquire(CLIENT) == TIER_FAILED
         ours.owner_gone(OwnerId(2))
-        actor.mailbox.post(Acquire(theirs._caller.next_ticket(), CLIENT))
+        actor.mailbox.post(Acquire(next(theirs._caller.tickets), CLIENT))
         assert await ours.acquire(CLIENT) == TIER_FAILED
     assert crashed == ["t"]

@@ -1,6 +1,6 @@
 """Bugs on purpose in tier, front door and what they stand on. Each was once somebody's idea."""
 
-from tests.sim.budget_mutants import BUDGET
+from tests.sim.door_mutants import DOOR
 from tests.sim.ranking_mutants import RANKING_MUTANTS
 from tests.support.mutants import Mutant, Suite
 
@@ -17,8 +17,6 @@ LINE = "anvil_trio.tiers.line"
 MEMBERS = "anvil_trio.tiers.members"
 FENCED = "anvil_trio.tiers.fenced"
 TIER_ACTOR = "anvil_trio.tiers.actor"
-DOOR_STATE = "anvil_trio.admission.state"
-DOOR_ACTOR = "anvil_trio.admission.actor"
 
 SLOT = (
     Mutant(
@@ -44,7 +42,7 @@ SLOT = (
 )
 
 WITHDRAW = (
-    Mutant("withdrawal never posted", CALLER, "        self._post(Withdraw(ticket))\n", ""),
+    Mutant("withdrawal never posted", CALLER, "        self.tell(Withdraw(ticket))\n", ""),
     Mutant("withdrawal not known until it is read", MAILBOX, ".add(message.ticket)", ".copy()"),
     Mutant("withdrawal known for ever", MAILBOX, ".discard(message.ticket)", ".copy()"),
     Mutant(
@@ -74,18 +72,22 @@ WITHDRAW = (
     Mutant(
         "grant that meets nobody is dropped",
         CALLER,
-        "        elif isinstance(reply, self._grant):\n            self._post(Release(ticket))\n",
+        "        elif isinstance(reply, self._grant):\n            self.tell(Release(ticket))\n",
         "",
     ),
 )
 
 LEASE = (
-    Mutant("lease released twice", HELD, "            self._is_held = False\n", ""),
+    Mutant(
+        "lease released twice", HELD, "tell, self._tell = self._tell, None", "tell = self._tell"
+    ),
     Mutant(
         "lease released on the happy path only",
         HELD,
-        "exc: object) -> None:\n        self.release()",
-        "exc: object) -> None:\n        if exc[0] is None:\n            self.release()",
+        "    __exit__ = release\n",
+        "    def __exit__(self, *exc: object) -> None:\n"
+        "        if exc[0] is None:\n"
+        "            self.release()\n",
     ),
     Mutant(
         "an await between the grant and its block",
@@ -100,8 +102,8 @@ LEASE = (
     Mutant(
         "release serves nobody",
         STATE,
-        "give_back(ticket))\n                return self._settle()",
-        "give_back(ticket))\n                return ()",
+        "give_back(ticket))\n",
+        "give_back(ticket))\n                return ()\n",
     ),
 )
 
@@ -115,8 +117,8 @@ ORDER = (
     Mutant(
         "last come, first served",
         LINE,
-        "self._asked[next(iter(queue))]",
-        "self._asked[next(reversed(queue))]",
+        "self.waiting[next(iter(queue))]",
+        "self.waiting[next(reversed(queue))]",
     ),
     Mutant(
         "cursor stands still",
@@ -129,6 +131,12 @@ ORDER = (
 INTENT = (
     Mutant(
         "quiesced tier grants",
+        STATE,
+        "        if self._is_quiesced or self._is_full:\n",
+        "        if self._is_full:\n",
+    ),
+    Mutant(
+        "quiesced tier refuses nobody",
         STATE,
         "        if self._is_quiesced:\n            return Refused(RefusalReason.QUIESCED)\n",
         "",
@@ -231,7 +239,7 @@ OWNER_GONE = (
         "            del self._drains[ticket]\n\n    def _settle(",
         "            pass\n\n    def _settle(",
     ),
-    Mutant("gone owner is heard", LEDGER, "        self._gone.add(owner)\n", ""),
+    Mutant("gone owner is heard", LEDGER, "        self.gone.add(owner)\n", ""),
     Mutant(
         "gone owner's members stay taken",
         STATE,
@@ -298,8 +306,8 @@ RECONFIGURE = (
     Mutant(
         "reconfigured tier serves nobody",
         STATE,
-        "                self._change(message)\n                return self._settle()",
-        "                self._change(message)\n                return ()",
+        "                self._change(message)\n",
+        "                self._change(message)\n                return ()\n",
     ),
 )
 
@@ -308,15 +316,15 @@ LIFE = (
     Mutant(
         "stopped actor answers nobody",
         ACTOR,
-        "                    endpoint.stop()\n\n    async",
-        "                    pass\n\n    async",
+        "                    endpoint.stop()\n\n    def",
+        "                    pass\n\n    def",
     ),
     Mutant("stopped actor still takes questions", CALLER, "        self._is_stopped = True\n", ""),
     Mutant(
         "crash answers nobody",
         ACTOR,
-        "                    self._act(question)\n",
-        "                    pass\n",
+        "                self._act(question)\n",
+        "                pass\n",
     ),
     Mutant(
         "crash starts afresh",
@@ -327,44 +335,15 @@ LIFE = (
     Mutant(
         "crash takes everything down",
         ACTOR,
-        "        except Exception as bug:",
-        "        except MemoryError as bug:",
+        "            except Exception as bug:",
+        "            except MemoryError as bug:",
     ),
-    Mutant("crash is not told", ACTOR, "            on_crash(self.name, bug)\n", ""),
+    Mutant("crash is not told", ACTOR, "                on_crash(self.name, bug)\n", ""),
     Mutant(
         "fenced tier leaves drains waiting",
         FENCED,
         "Acquire(ticket) | Drain(ticket)",
         "Acquire(ticket)",
-    ),
-)
-
-PERMIT = (
-    Mutant(
-        "permit above the limit",
-        DOOR_STATE,
-        "len(self._permits) >= self",
-        "len(self._permits) > self",
-    ),
-    Mutant(
-        "permit kept by its client",
-        DOOR_STATE,
-        "                self._leave(self._permits.give_back(ticket))",
-        "                self._permits.give_back(ticket)",
-    ),
-    Mutant(
-        "permit not counted for its client",
-        DOOR_STATE,
-        "        self._active[client_id] += 1\n",
-        "        self._active[client_id] = 1\n",
-    ),
-    Mutant(
-        "an await between the permit and its block",
-        DOOR_ACTOR,
-        "            return Permit(ticket,",
-        "            import trio\n"
-        "            await trio.lowlevel.checkpoint()\n"
-        "            return Permit(ticket,",
     ),
 )
 
@@ -394,7 +373,6 @@ TIER = Suite(
         *OWNER_GONE,
         *RECONFIGURE,
         *LIFE,
-        *PERMIT,
-        *BUDGET,
+        *DOOR,
     ),
 )

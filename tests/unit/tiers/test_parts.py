@@ -44,7 +44,7 @@ def test_one_of_several_waiters_may_leave():
     for number, client in enumerate("aab"):
         line.join(asked(number, client))
     line.leave(Desk.ticket(0))
-    assert len(line) == 2
+    assert len(line.waiting) == 2
     assert line.take() == asked(1, "a")
 
 

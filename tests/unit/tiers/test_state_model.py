@@ -144,7 +144,7 @@ class TierMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.withdrawn)
     @rule(data=st.data())
     def read_the_late_withdrawal(self, data):
-        ticket = data.draw(st.sampled_from(sorted(self.withdrawn)))
+        ticket = data.draw(st.sampled_from(sorted(self.withdrawn, key=lambda one: one.number)))
         self.withdrawn.discard(ticket)
         self.waiting.pop(ticket, None)
         self.say(Withdraw(ticket))
