@@ -7,6 +7,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
+from types import SimpleNamespace
 from typing import Self
 
 import pytest
@@ -307,12 +308,7 @@ async def test_what_is_heard_may_close_the_connection(arrivals, pair, enough):
     """As where a write finds that it is broken; enough or not, who listens is told that."""
     (ours, theirs), (other, others) = pair(), pair()
     listener = Listener(arrivals, ours, 100)
-
-    def close(_: bytes) -> None:
-        listener.close()
-        ours.close()
-
-    ear = Ear(enough, then=close)
+    ear = Ear(enough, then=lambda _: listener.close())
     theirs.send(b"x")
     with pytest.raises(trio.ClosedResourceError):
         await ear.listen_by(listener)
@@ -327,7 +323,7 @@ async def test_a_number_that_is_used_again_in_the_same_step_is_anothers(arrivals
     new, newer = pair()
     ears: list[Ear] = []
     listeners = [Listener(arrivals, ours, 100) for ours, _ in ends]
-    told, closed = Ear(enough=b"new"), trio.Event()
+    told = Ear(enough=b"new")
 
     def replace_the_other(_: bytes) -> None:
         for (ours, _theirs), ear, listener in zip(ends, ears, listeners, strict=True):
@@ -336,19 +332,14 @@ async def test_a_number_that_is_used_again_in_the_same_step_is_anothers(arrivals
                 os.dup2(new.fileno(), ours.fileno())  # closes what had it
                 nursery.start_soon(told.listen, arrivals, ours)
 
-    async def listen(ear: Ear, listener: Listener) -> None:
-        try:
-            await ear.listen_by(listener)
-        except trio.ClosedResourceError:
-            closed.set()
-
     ears += [Ear(then=replace_the_other) for _ in ends]
-    for ear, listener in zip(ears, listeners, strict=True):
-        nursery.start_soon(listen, ear, listener)
-    await at_rest()
-    for _, theirs in ends:
-        theirs.send(b"old")
-    await closed.wait()
+    with pytest.RaisesGroup(trio.ClosedResourceError):
+        async with trio.open_nursery() as both:
+            for ear, listener in zip(ears, listeners, strict=True):
+                both.start_soon(ear.listen_by, listener)
+            await at_rest()
+            for _, theirs in ends:
+                theirs.send(b"old")
     newer.send(b"new")
     await at_rest()
     assert sorted(ear.heard for ear in ears) == [[], [b"old"]]
@@ -360,15 +351,12 @@ async def test_a_socket_that_the_kernel_does_not_watch_leaves_nothing_behind(
 ):
     """As where the system watches no more of them: whoever wanted to listen is told."""
 
-    class Full:
-        closed = False
-
-        def register(self, *_: object) -> None:
-            raise OSError(errno.ENOSPC, "")
+    def register(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "")
 
     ours, _ = pair()
     with monkeypatch.context() as patch:
-        patch.setattr(arrivals, "_epoll", Full())
+        patch.setattr(arrivals, "_epoll", SimpleNamespace(closed=False, register=register))
         with pytest.raises(OSError, match="28"):
             await Ear().listen(arrivals, ours)
     assert arrivals._watched == {}
