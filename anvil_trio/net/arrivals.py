@@ -80,6 +80,7 @@ class Listener:
         """
         if self._descriptor < 0:
             raise trio.ClosedResourceError
+        assert self._task is None, "one task at a time listens"
         if not self._is_watched:
             self._arrivals.watch(self._descriptor, self)
             self._is_watched = True

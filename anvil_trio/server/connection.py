@@ -146,6 +146,7 @@ class Connection:
     # from the client to the protocol
 
     async def _read(self) -> None:
+        has_turned = False
         try:
             await self._converse()
         except Http2Preface as preface:
@@ -153,6 +154,8 @@ class Connection:
             await protocol.initiate()
             protocol.receive(preface.data)
             await protocol.go_on()
+            has_turned = True
+        if has_turned:  # not while it is handled, or its bytes would last as long as the connection
             await self._converse()
         if self._channel.is_ending:
             await self._channel.linger()

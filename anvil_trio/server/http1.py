@@ -93,10 +93,10 @@ class Http1:
 
     async def go_on(self) -> None:
         """Do what `receive` could not do without waiting."""
-        if self._has_advanced is None:
-            await self._advance()
-        else:
+        if self._has_advanced is not None:
             await self._has_advanced.wait()
+        elif self._is_advancing:  # else the task of its own was faster than ours to wake
+            await self._advance()
 
     def _without_preface(self, data: bytes) -> bytes:
         """The bytes of HTTP/1.1; none as long as they may still become HTTP/2's preface."""

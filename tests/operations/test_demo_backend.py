@@ -108,7 +108,7 @@ async def test_it_tells_of_each_begin_and_each_end(autojump_clock: MockClock) ->
     assert 1.1 <= end <= 1.2
 
 
-def test_the_settings_choose_the_backend(tmp_path: Path) -> None:
+async def test_the_settings_choose_the_backend(tmp_path: Path) -> None:
     """An address is a ComfyUI's; without one it is the embedded one."""
     url = "http://127.0.0.1:8188"
     assert isinstance(make_backend(settings(tmp_path), MemberTransport), DemoBackend)

@@ -1,9 +1,12 @@
 """HTTP/2: streams that fail, stall, are cut or are hostile harm no other, and are told so."""
 
+import gc
+
 import h2.events
 import pytest
 import trio
 
+from anvil_trio.server.http1 import Http2Preface
 from tests.support.wire import H2Client, serving
 from tests.support.wire_apps import (
     Receive,
@@ -28,6 +31,14 @@ async def test_prior_knowledge_is_spoken():
         stream_id = await client.ask(body=b"hello")
         assert await client.reply(stream_id) == b"hello"
         assert client.headers(stream_id)[b"server"] == b"anvil"
+
+
+async def test_what_came_with_the_preface_is_not_kept():
+    """`Connection`: a connection that turned to HTTP/2 forgets the bytes that turned it."""
+    async with serving(echo) as served, await served.connect() as raw:
+        client = await H2Client(raw).start()
+        assert await client.reply(await client.ask(body=b"hello")) == b"hello"
+        assert not [each for each in gc.get_objects() if isinstance(each, Http2Preface)]
 
 
 async def test_alpn_chooses_the_protocol(server_tls, client_tls):

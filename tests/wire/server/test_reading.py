@@ -1,5 +1,7 @@
 """How connections are read: in one task for all of them, or each by its own."""
 
+import os
+import re
 import select
 import socket
 from collections import Counter
@@ -9,7 +11,7 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from tests.support.replies import Recorder, read_replies, statuses
-from tests.support.wire import post, serving
+from tests.support.wire import RawClient, post, serving
 from tests.support.wire_apps import Receive, Scope, Send, client_of, read_body, reply
 
 pytestmark = pytest.mark.wire
@@ -115,3 +117,25 @@ async def test_a_client_that_leaves_is_missed_at_once(way, is_reset):
                 client.reset()
         with trio.fail_after(5):
             await gone.wait()
+
+
+async def test_what_comes_while_the_next_request_is_about_to_begin_waits_its_turn(way):
+    """Whichever task the scheduler runs first; its order is random, so it is asked often."""
+    paths = [b"/1", b"/2", b"/3", b"/4"]
+    clients: list[RawClient] = []
+
+    async def handler(scope: Scope, receive: Receive, send: Send) -> None:
+        await read_body(receive)
+        if scope["path"] == "/1":
+            os.write(clients[-1].socket.fileno(), post(paths[3]))  # in the step of the reply's end
+        else:
+            await trio.lowlevel.checkpoint()
+        await reply(send, str(scope["path"]).encode())
+
+    async with serving(handler) as served:
+        for _ in range(20):
+            async with await served.connect() as client:
+                clients.append(client)
+                await client.send(b"".join(map(post, paths[:3])))
+                replies = await read_replies(client, 4)
+            assert re.findall(rb"\r\n\r\n(/\d)", replies) == paths

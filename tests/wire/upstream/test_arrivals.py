@@ -1,10 +1,13 @@
 """What arrives on sockets, heard in the step in which it is seen."""
 
+import errno
+import os
 import select
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
+from types import SimpleNamespace
 from typing import Self
 
 import pytest
@@ -298,6 +301,78 @@ async def test_who_listens_to_a_socket_that_is_closed_is_told(arrivals, pair, nu
     with pytest.raises(trio.ClosedResourceError):
         await ear.listen_by(listener)
     assert ear.heard == []
+
+
+@pytest.mark.parametrize("enough", [b"x", b"no"])
+async def test_what_is_heard_may_close_the_connection(arrivals, pair, enough):
+    """As where a write finds that it is broken; enough or not, who listens is told that."""
+    (ours, theirs), (other, others) = pair(), pair()
+    listener = Listener(arrivals, ours, 100)
+    ear = Ear(enough, then=lambda _: listener.close())
+    theirs.send(b"x")
+    with pytest.raises(trio.ClosedResourceError):
+        await ear.listen_by(listener)
+    assert ear.heard == [b"x"]
+    others.send(b"y")
+    await Ear(enough=b"y").listen(arrivals, other)
+
+
+async def test_a_number_that_is_used_again_in_the_same_step_is_anothers(arrivals, pair, nursery):
+    """What came to the socket that had it before is not heard by the one that has it now."""
+    ends = [pair(), pair()]
+    new, newer = pair()
+    ears: list[Ear] = []
+    listeners = [Listener(arrivals, ours, 100) for ours, _ in ends]
+    told = Ear(enough=b"new")
+
+    def replace_the_other(_: bytes) -> None:
+        for (ours, _theirs), ear, listener in zip(ends, ears, listeners, strict=True):
+            if not ear.heard:
+                listener.close()
+                os.dup2(new.fileno(), ours.fileno())  # closes what had it
+                nursery.start_soon(told.listen, arrivals, ours)
+
+    ears += [Ear(then=replace_the_other) for _ in ends]
+    with pytest.RaisesGroup(trio.ClosedResourceError):
+        async with trio.open_nursery() as both:
+            for ear, listener in zip(ears, listeners, strict=True):
+                both.start_soon(ear.listen_by, listener)
+            await at_rest()
+            for _, theirs in ends:
+                theirs.send(b"old")
+    newer.send(b"new")
+    await at_rest()
+    assert sorted(ear.heard for ear in ears) == [[], [b"old"]]
+    assert told.heard == [b"new"]
+
+
+async def test_a_socket_that_the_kernel_does_not_watch_leaves_nothing_behind(
+    arrivals, pair, monkeypatch
+):
+    """As where the system watches no more of them: whoever wanted to listen is told."""
+
+    def register(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "")
+
+    ours, _ = pair()
+    with monkeypatch.context() as patch:
+        patch.setattr(arrivals, "_epoll", SimpleNamespace(closed=False, register=register))
+        with pytest.raises(OSError, match="28"):
+            await Ear().listen(arrivals, ours)
+    assert arrivals._watched == {}
+
+
+async def test_a_second_listener_is_a_bug(arrivals, pair, nursery):
+    """And not the silent end of the first."""
+    ours, theirs = pair()
+    listener, ear = Listener(arrivals, ours, 100), Ear(enough=b"x")
+    nursery.start_soon(ear.listen_by, listener)
+    await at_rest()
+    with pytest.raises(AssertionError, match="one task at a time"):
+        await Ear().listen_by(listener)
+    theirs.send(b"x")
+    await at_rest()
+    assert ear.is_done
 
 
 async def test_who_still_listens_when_it_ends_can_be_cancelled(pair):
