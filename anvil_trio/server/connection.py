@@ -4,7 +4,6 @@ Whatever goes wrong here, a bug included, ends this connection and nothing else.
 """
 
 import socket
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 import trio
@@ -146,26 +145,30 @@ class Connection:
     # from the client to the protocol
 
     async def _read(self) -> None:
-        has_turned = False
-        try:
-            await self._converse()
-        except Http2Preface as preface:
+        if preface := await self._converse():
             protocol = self._protocol = self._http2()
             await protocol.initiate()
-            protocol.receive(preface.data)
+            protocol.receive(preface)
+            del preface  # or it would last as long as the connection
             await protocol.go_on()
-            has_turned = True
-        if has_turned:  # not while it is handled, or its bytes would last as long as the connection
             await self._converse()
         if self._channel.is_ending:
             await self._channel.linger()
 
-    async def _converse(self) -> None:
-        """Hand over what the client sends; our task is woken only where somebody must wait."""
+    async def _converse(self) -> bytes:
+        """Hand over what the client sends, up to its end or to HTTP/2's preface, which is returned.
+
+        Our task is woken only where somebody must wait.
+        """
         protocol = self._protocol
-        with suppress(ReadingEnded):
+        try:
             while await self._channel.read_each(protocol.receive):
                 await protocol.go_on()
+        except Http2Preface as preface:
+            return preface.data
+        except ReadingEnded:
+            pass
+        return b""
 
     def _http2(self) -> Http2:
         return Http2(
