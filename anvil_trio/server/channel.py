@@ -60,7 +60,7 @@ class Channel:
         self._listener: Listener | None = None
         if arrivals is not None and not self._wire.secure:
             self._listener = Listener(arrivals, sock, _READ_BYTES)
-        self._hear: Callable[[bytes], bool] = bool
+        self._hear: Callable[[bytes], bool] | None = None  # of whoever reads by the listener
         self._is_over = False  # nothing more is read
         self._is_open = False  # the handshake is over
         self._early = b""  # came with the handshake
@@ -134,6 +134,7 @@ class Channel:
         if not data or self.is_ending:
             self._is_over = True
             return True
+        assert self._hear is not None, "heard while nobody reads"
         return self._hear(data)
 
     async def linger(self) -> None:

@@ -88,7 +88,7 @@ class Http1:
         if self._is_advancing or self._is_answering or self._ahead:
             return self._keep(data)
         self._requests.feed(data)
-        self._is_advancing = self._must_wait()
+        self._is_advancing = not self._advance_now()
         return self._is_advancing
 
     async def go_on(self) -> None:
@@ -126,7 +126,7 @@ class Http1:
         self._is_advancing = True
         try:
             await self._wait()
-            while self._must_wait():
+            while not self._advance_now():
                 await self._wait()
         finally:
             self._is_advancing = False
@@ -134,8 +134,8 @@ class Http1:
                 self._has_advanced.set()
                 self._has_advanced = None
 
-    def _must_wait(self) -> bool:
-        """The same as far as it needs no waiting, which is nearly always; whether it does."""
+    def _advance_now(self) -> bool:
+        """Go on as far, but without waiting; False where `_wait` must come first, which is rare."""
         received = self._requests.received
         while not (self._is_answering or self._is_over):
             item = received[0] if received else None
@@ -145,18 +145,18 @@ class Http1:
                 received.popleft()
                 self._is_answering = item.is_last
                 if not (exchange.take(item) or item.is_last):
-                    return True
+                    return False
             elif isinstance(item, RequestHead) and self._may_begin(item):
                 received.popleft()
                 self._begin(item)
             elif item is not None:
-                return True
+                return False
             elif self._ahead:
                 data, self._ahead = bytes(self._ahead), bytearray()
                 self._requests.feed(data)
             else:
-                return False
-        return False
+                return True
+        return True
 
     def _may_begin(self, head: RequestHead) -> bool:
         return self._channel.is_flushed and not head.is_websocket
@@ -167,7 +167,7 @@ class Http1:
         self._exchange.begin(self._fixed, head)
 
     async def _wait(self) -> None:
-        """Wait until more of a body is wanted, or with what comes next until it is taken."""
+        """Wait until more of a body is wanted, and take what comes next unless that is a part."""
         if self._exchange is not None:
             await self._exchange.has_room()
         received = self._requests.received
