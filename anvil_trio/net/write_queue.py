@@ -8,6 +8,10 @@ import trio
 __all__ = ["WriteQueue"]
 
 
+def _nothing() -> None:
+    pass
+
+
 class WriteQueue:
     """Sends at once what the socket takes and keeps the rest, in order.
 
@@ -77,13 +81,14 @@ class WriteQueue:
     def discard(self) -> None:
         """Forget what is kept: the socket is being closed. No `on_broken`; idempotent."""
         self._broken = True
+        self._on_broken = _nothing
         self._waiting.clear()
         self.is_empty = True
 
     def _break(self) -> None:
-        if not self._broken:
-            self.discard()
-            self._on_broken()
+        on_broken = self._on_broken
+        self.discard()
+        on_broken()
 
     async def _drain(self) -> None:
         try:

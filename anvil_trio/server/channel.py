@@ -102,6 +102,8 @@ class Channel:
             await self._listener.each(self._heard)
         except (OSError, trio.ClosedResourceError):
             return False
+        finally:
+            self._hear = None
         return not self._is_over
 
     async def _read_each(self, hear: Callable[[bytes], bool]) -> bool:

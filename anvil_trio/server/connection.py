@@ -130,8 +130,13 @@ class Connection:
         self._channel.close()
 
     def close(self) -> None:
-        """Close the socket, if it is still open; what waits to be sent is lost by a reset."""
+        """Close the socket, if it is still open; what waits to be sent is lost by a reset.
+
+        To be called last. What we are made of knows us: it is let go, or all of it would be garbage
+        in cycles, and many clients that leave together would cost everybody else a long collection.
+        """
         self._channel.close()
+        vars(self).clear()
 
     def _part(self) -> None:
         self._say_goodbye()

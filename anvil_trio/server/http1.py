@@ -227,6 +227,7 @@ class Http1:
     async def close(self) -> None:
         """Nothing more comes or goes; the applications are told. Idempotent."""
         self._is_over = True
+        self._requests.close()
         exchange, self._exchange = self._exchange, None
         if exchange is not None:
             exchange.close()

@@ -50,6 +50,9 @@ class _Refused(Exception):  # noqa: N818 - only llhttp sees it
     """Raised in a callback to stop the parser."""
 
 
+_DEAF = httptools.HttpRequestParser(object())
+
+
 class RequestParser:
     """The requests of one connection, one after another.
 
@@ -119,6 +122,10 @@ class RequestParser:
             if self._spent_bytes:
                 self._check_volume()
             return
+
+    def close(self) -> None:
+        """Nothing more is fed. Idempotent. llhttp calls us: both would be garbage in a cycle."""
+        self._parser = _DEAF
 
     def _with_plain_head(self, rest: bytes) -> bytes:
         """What is to be parsed behind an offer: the rest, and before it the head without it."""

@@ -230,6 +230,7 @@ class Connection:
 
     def close(self) -> None:
         """End the connection, now, whatever is under way. Idempotent, never waits."""
+        self.parser.close()
         wire, self._wire = self._wire, None
         if wire is not None:
             with contextlib.suppress(OSError):  # the goodbye is a courtesy

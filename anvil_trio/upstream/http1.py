@@ -52,6 +52,9 @@ def render_request(request: Request | httpx.Request, host: bytes, body: bytes) -
     return head + b"\r\n"
 
 
+_DEAF = httptools.HttpResponseParser(object())
+
+
 class ReplyParser:
     """The replies of one connection, one after another.
 
@@ -90,6 +93,10 @@ class ReplyParser:
         self._fault: str | None = None
         self._is_head_done = self._is_complete = False
         self._is_until_close = self._is_reusable = False
+
+    def close(self) -> None:
+        """Nothing more is fed. Idempotent. llhttp calls us: both would be garbage in a cycle."""
+        self._parser = _DEAF
 
     @property
     def is_reusable(self) -> bool:
