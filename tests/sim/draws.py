@@ -19,7 +19,7 @@ from tests.support.fake_upstream import (
 )
 from tests.support.small_house import config_of, direct_tier, replica_tier
 
-__all__ = ["PATIENT", "SERVER", "draw_config", "draw_reply", "longest_ms"]
+__all__ = ["PATIENT", "SERVER", "TACITURN", "draw_config", "draw_reply", "longest_ms"]
 
 SERVER = ServerSettings(
     admission_timeout_s=10,
@@ -44,6 +44,9 @@ PATIENT = SERVER.model_copy(
 )
 """Where the other deadlines are the nearer ones: total before idle, startup before a heartbeat."""
 
+TACITURN = SERVER.model_copy(update={"heartbeat_interval_s": 40})
+"""Where a heartbeat is due long after the engine's silence counts."""
+
 GAPS = (0.0, 0.0, 0.01, 1.0, 8.0, 15.0, 19.0, 25.0)
 
 
@@ -55,7 +58,7 @@ def longest_ms(server: ServerSettings) -> float:
 
 def draw_config(rng: Random) -> RouterConfig:
     """One tier, direct or of two or three members, whose engines speak either dialect."""
-    server = rng.choice((SERVER, SERVER, PATIENT))
+    server = rng.choice((SERVER, TACITURN, PATIENT))
     dialect = rng.choice((TierDialect.OPENAI, TierDialect.OPENAI, TierDialect.ANTHROPIC))
     if rng.random() < 0.25:
         return config_of(direct_tier(dialect=dialect), server=server)

@@ -147,6 +147,12 @@ DEADLINE = (
         "pass",
     ),
     Mutant(
+        "the first event moves no open lapse",
+        WATCH,
+        "        if is_first:  # a beginning may be waited for longer than what follows it\n",
+        "        if False:\n",
+    ),
+    Mutant(
         "the finish reason starts no grace",
         DEADLINES,
         "self._quiet_kind, self._quiet_s, self._quiet_since = Due.GRACE, GRACE_S, now",
