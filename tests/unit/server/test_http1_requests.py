@@ -4,6 +4,7 @@ import pytest
 
 from anvil_trio.server.http1_head import RequestHead
 from anvil_trio.server.http1_requests import MAX_HEADERS, Fault, Part, RequestParser
+from tests.support.garbage import counted_garbage
 from tests.support.hostile import HOSTILE, LIMIT
 from tests.unit.server.requests import parsed, splits
 
@@ -164,3 +165,14 @@ def test_what_was_received_shows_nothing():
     parser = RequestParser(LIMIT)
     parser.feed(b"POST /secret HTTP/1.1\r\nhost: a\r\nx: secret\r\ncontent-length: 6\r\n\r\nsecret")
     assert "secret" not in repr(parser.received)
+
+
+def test_a_parser_that_was_closed_is_freed_at_once():
+    """`RequestParser.close`: twice, in the middle of a request: llhttp knows it no more."""
+    with counted_garbage() as garbage:
+        parser = RequestParser(1000)
+        parser.feed(b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nhalf")
+        parser.close()
+        parser.close()
+        del parser
+    assert not garbage

@@ -5,6 +5,7 @@ import pytest
 
 from anvil_trio.upstream.http1 import MAX_HEAD_BYTES, ReplyParser, render_request
 from anvil_trio.upstream.stream import END, End, Head, Received
+from tests.support.garbage import counted_garbage
 from tests.unit.upstream.captured import CAPTURES, captured
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -247,3 +248,14 @@ def test_methods_with_other_framing_are_not_spoken(method):
     """A method whose reply the parser would misread is refused."""
     with pytest.raises(httpx.LocalProtocolError):
         render_request(request(method), b"h", b"")
+
+
+def test_a_parser_that_was_closed_is_freed_at_once():
+    """`ReplyParser.close`: twice, in the middle of a reply: llhttp knows it no more."""
+    with counted_garbage() as garbage:
+        parser = ReplyParser()
+        parser.feed(OK + b"content-length: 9\r\n\r\nhalf")
+        parser.close()
+        parser.close()
+        del parser
+    assert not garbage
