@@ -8,7 +8,7 @@ Where one read after another is merely passed on, all of that costs more than th
 import select
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import outcome
 import trio
@@ -47,10 +47,11 @@ class Arrivals:
         self._watched[descriptor] = listener
 
     def forget(self, descriptor: int) -> None:
-        """No more. The socket must still be open."""
+        """No more. Of a socket that was closed before, the kernel has forgotten all by itself."""
         del self._watched[descriptor]
         if not self._epoll.closed:
-            self._epoll.unregister(descriptor)
+            with suppress(OSError):
+                self._epoll.unregister(descriptor)
 
 
 class Listener:

@@ -244,6 +244,21 @@ async def test_a_false_alarm_is_none(arrivals, pair, nursery):
     assert sorted(ear.heard for ear in ears) == [[b""], [b"x", b""]]
 
 
+async def test_a_socket_that_is_closed_behind_its_listener_disturbs_nobody(arrivals, pair):
+    """Not even if what came for it is next in the same step."""
+    (ours, theirs), (other, others) = pair(), pair()
+    listener = Listener(arrivals, ours, 100)
+    behind = Listener(arrivals, other, 100)
+    for each, end in ((listener, theirs), (behind, others)):
+        end.send(b"x")
+        await Ear(enough=b"x").listen_by(each)
+    theirs.send(b"one")
+    others.send(b"never heard")
+    await Ear(enough=b"one", then=lambda _: other.close()).listen_by(listener)
+    theirs.send(b"two")
+    await Ear(enough=b"two").listen_by(listener)
+
+
 async def test_what_hearing_raises_is_the_listeners(arrivals, pair, nursery):
     """It is raised where it was asked for, and whoever else listens goes on."""
     (ours, theirs), (other, others) = pair(), pair()
