@@ -1,9 +1,15 @@
-"""Certificates for servers on loopback."""
+"""Certificates for servers on loopback, and sockets that are listened to."""
 
+import socket
 import ssl
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack
 
 import pytest
 import trustme
+
+from anvil_trio.net.arrivals import Arrivals, open_arrivals
+from tests.wire.upstream.ears import Pair
 
 
 @pytest.fixture(scope="package")
@@ -26,3 +32,26 @@ def client_tls(authority) -> ssl.SSLContext:
     context = ssl.create_default_context()
     authority.configure_trust(context)
     return context
+
+
+@pytest.fixture
+async def arrivals() -> AsyncIterator[Arrivals]:
+    """One at work."""
+    async with open_arrivals() as opened:
+        assert opened is not None
+        yield opened
+
+
+@pytest.fixture
+def pair() -> Iterator[Callable[[], Pair]]:
+    """Makes two ends of a connection; the first does not block."""
+    with ExitStack() as stack:
+
+        def make() -> Pair:
+            ours, theirs = socket.socketpair()
+            stack.enter_context(ours)
+            stack.enter_context(theirs)
+            ours.setblocking(False)
+            return ours, theirs
+
+        yield make
