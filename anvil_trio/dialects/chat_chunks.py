@@ -196,12 +196,10 @@ def with_model(data: bytes, sent: msgspec.Raw, model: bytes) -> bytes:
     """
     if sent is ABSENT:
         return data
-    before, _, after = data.partition(_MODEL)
-    if _MODEL not in after:  # it is the only one, and stands for the member
-        for value in (b":" + sent, b": " + sent):
-            if after.startswith(value):
-                return b"".join((before, _MODEL_IS, model, after[len(value) :]))
-    return bytes(with_members(data, {"model": msgspec.Raw(model)}))
+    member = spelled_model(data, sent)
+    if member is None:
+        return bytes(with_members(data, {"model": msgspec.Raw(model)}))
+    return data.replace(member, _MODEL_IS + model)
 
 
 def edit_choices(data: bytes, holder: Holder, edits: Mapping[int, DeltaEdit]) -> bytes:

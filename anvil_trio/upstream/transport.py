@@ -146,8 +146,8 @@ class MemberTransport(httpx.AsyncBaseTransport):
     `keepalive_s` is how long a connection may have been idle and still be used again, at the most:
     a request on a connection that the engine just closed is a failed attempt like any other, so
     `Idleness` trusts an engine no further than its connections were seen to last. 0 keeps none.
-    With `arrivals`, which must outlive the last reply, no task waits for a socket of its own. To be
-    made within the run of trio that uses it, whose clock it keeps.
+    With `arrivals`, which must outlive the last reply, plain replies are read in one task for all.
+    To be made within the run of trio that uses it, whose clock it keeps.
     """
 
     def __init__(
